@@ -47,6 +47,7 @@ extern cli_main jobs_cancel_main, jobs_list_main, jobs_show_main, jobs_watch_mai
 extern cli_main lm_bench_main, lm_chat_main, lm_convert_main, lm_info_main, lm_sample_main,
     lm_serve_main, lm_tokenizer_main, lm_train_main;
 extern cli_main problem_check_main, problem_list_main, problem_new_main, problem_show_main;
+extern cli_main rl_compute_main;
 extern cli_main runs_compare_main, runs_eval_main, runs_export_main, runs_list_main, runs_logs_main,
     runs_report_main, runs_resume_main, runs_show_main, runs_stop_main, runs_tensorboard_main,
     runs_watch_main;

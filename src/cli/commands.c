@@ -387,6 +387,25 @@ const struct cli_command cli_commands[] = {
      .description = "Precedence: command line, environment, file, default. Secrets are not shown.",
      .examples = "warpgym config show\nwarpgym config show --config ./config.yaml",
      .run = config_show_main},
+    {.name = "rl compute",
+     .arguments = "FILE...",
+     .summary = "compute returns, advantages, masks and weights of rows in files",
+     .description =
+         "FILE (- for standard input) has a JSON object on each line, in any order: a row, "
+         "{\"prompt\": ID, \"reward\": NUMBER}, with null for what could not be judged. Also "
+         "known are rollout, turn, correct, speedup, coverage, baseline, and as lists of one value "
+         "for each token mask, trained, sampled, base, collision, value "
+         "(docs/guide/rl-library.md). Without a reward, \"verdict\" or \"facts\" is paid by the "
+         "preset gym.reward. Or a line is one of trajectories.jsonl: its turns are the rows, "
+         "without tokens.\n\nAll rows of all files are one step. Each is printed as a line with "
+         "its return, advantage and the reasons why it is not trained on, and where there are "
+         "tokens, with kept, importance, weights and token_advantages. Settings are those of "
+         "`train`: train.method and what it presets, gym.gamma, train.seed.",
+     .examples = "warpgym rl compute rows.jsonl -s train.method=drkernel --metrics metrics.json\n"
+                 "warpgym rl compute runs/first/trajectories.jsonl -s train.estimator=grpo_std\n"
+                 "generate | warpgym rl compute - -s train.filter=none | jq .advantage",
+     .words = {1, CLI_MANY, "at least one file of rows"},
+     .run = rl_compute_main},
     {.name = "runs list",
      .arguments = "[DIRECTORY...]",
      .summary = "training runs: state, step, reward, age",

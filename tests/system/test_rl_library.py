@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 import rl_formulas as formulas
-from support import CHECKOUT, PYTHON, ROOT
+from support import CHECKOUT, PYTHON
 
 sys.path.insert(0, str(CHECKOUT / "python"))
 
@@ -23,7 +23,7 @@ SEEDS = range(8)
 
 @pytest.fixture(autouse=True)
 def own_library(monkeypatch):
-    monkeypatch.setenv("WARPGYM_RL_LIBRARY", str(ROOT / "build" / library.NAME))
+    monkeypatch.setenv("WARPGYM_RL_LIBRARY", str(CHECKOUT / "build" / library.NAME))
 
 
 def arguments(rows):
@@ -662,7 +662,7 @@ def test_torch_is_not_loaded():
         check=True,
         env={
             "PYTHONPATH": str(CHECKOUT / "python"),
-            "WARPGYM_RL_LIBRARY": str(ROOT / "build" / library.NAME),
+            "WARPGYM_RL_LIBRARY": str(CHECKOUT / "build" / library.NAME),
         },
         timeout=60,
     )

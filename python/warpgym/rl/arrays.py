@@ -96,7 +96,7 @@ def _flags(array, name):
 
 def row_ids(value, name, rows, any_kind=True):
     """[rows] of numbers that the library takes. Texts, and integers outside its range, are numbered
-    in the order of their values."""
+    as they appear."""
     if value is None:
         return None
     array = _shaped(to_numpy(value, name), name, rows)
@@ -109,9 +109,10 @@ def row_ids(value, name, rows, any_kind=True):
         kinds = "integers or texts" if any_kind else "integers"
         raise ValueError(f"{name} must hold {kinds}, not {array.dtype}")
     try:
-        return np.unique(array, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
     except TypeError as error:
         raise ValueError(f"{name} mixes kinds of values; give integers or texts") from error
+    return np.argsort(np.argsort(first))[inverse.reshape(-1)].astype(np.int64)
 
 
 class Layout:

@@ -1,6 +1,9 @@
 /* Whatever a Tinker server answers is read or refused, and what is read is what was asked for. */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "policy/tinker_link.h"
+#include "policy/tinker_proto.h"
 #include "policy/tinker_wire.h"
 
 #include <math.h>
@@ -58,12 +61,27 @@ static void read_answer(const json_t *answer)
     (void)tinker_read_norm(answer);
 }
 
+static void read_proto(const uint8_t *data, size_t size)
+{
+    static tinker_decode *const readers[] = {tinker_proto_read_pass, tinker_proto_read_sample};
+    for (size_t i = 0; i < COUNT(readers); i++) {
+        json_t *answer = NULL;
+        struct err err = {0};
+        if (readers[i](data, size, &answer, &err) == 0)
+            read_answer(answer);
+        else
+            check(!answer && err.code == ERR_PROTOCOL && err.text[0]);
+        json_decref(answer);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = mem_copy(data, size);
     json_t *answer = NULL;
     struct err err;
     read_path(text);
+    read_proto(data, size);
     if (json_parse("answer", text, size, &answer, &err) == 0) {
         read_answer(answer);
         json_decref(answer);

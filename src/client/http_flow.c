@@ -19,7 +19,8 @@ struct http_flow {
     CURLM *multi;
     CURL *easy;
     struct curl_slist *headers;
-    char *url; /* without a '/' at its end */
+    struct curl_slist *replaced; /* of the call in progress; NULL: `headers` */
+    char *url;                   /* without a '/' at its end */
     char *ca_file;
     const _Atomic int *cancelled;
     char why[CURL_ERROR_SIZE];         /* of the last failed transfer */
@@ -77,11 +78,42 @@ int http_flow_check_url(const char *url, const char *token_setting, struct err *
     return check_url(url, token_setting, &loopback, err);
 }
 
-static void add_header(struct http_flow *flow, const char *name, const char *value)
+static void add_line(struct curl_slist **to, const char *name, const char *value)
 {
     char *line = mem_printf("%s: %s", name, value);
-    flow->headers = curl_slist_append(flow->headers, line);
+    *to = curl_slist_append(*to, line);
     mem_free(line);
+}
+
+static void add_header(struct http_flow *flow, const char *name, const char *value)
+{
+    add_line(&flow->headers, name, value);
+}
+
+static bool is_replaced(const struct http_flow_call *call, const char *line)
+{
+    for (size_t i = 0; i < HTTP_FLOW_HEADERS && call->headers[i].value; i++) {
+        const size_t count = strlen(call->headers[i].name);
+        if (strncasecmp(line, call->headers[i].name, count) == 0 && line[count] == ':')
+            return true;
+    }
+    return false;
+}
+
+/* The flow's headers with the call's in their place. */
+static void flow_set_headers(struct http_flow *flow, const struct http_flow_call *call)
+{
+    curl_slist_free_all(flow->replaced);
+    flow->replaced = NULL;
+    if (call->headers[0].value) {
+        for (const struct curl_slist *line = flow->headers; line; line = line->next)
+            if (!is_replaced(call, line->data))
+                flow->replaced = curl_slist_append(flow->replaced, line->data);
+        for (size_t i = 0; i < HTTP_FLOW_HEADERS && call->headers[i].value; i++)
+            add_line(&flow->replaced, call->headers[i].name, call->headers[i].value);
+    }
+    curl_easy_setopt(flow->easy, CURLOPT_HTTPHEADER,
+                     flow->replaced ? flow->replaced : flow->headers);
 }
 
 static int make_headers(struct http_flow *flow, const struct http_flow_options *options,
@@ -169,7 +201,6 @@ static void flow_set_options(struct http_flow *flow, int64_t connect_timeout_ms)
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "warpgym/" WARPGYM_VERSION);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, flow->headers);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_timeout_ms);
@@ -226,6 +257,7 @@ void http_flow_close(struct http_flow *flow)
     if (flow->multi)
         curl_multi_cleanup(flow->multi);
     curl_slist_free_all(flow->headers);
+    curl_slist_free_all(flow->replaced);
     buf_deinit(&flow->body);
     mem_free(flow->url);
     mem_free(flow->ca_file);
@@ -326,8 +358,13 @@ static void read_head(const struct http_flow *flow, struct http_flow_answer *ans
 {
     long status = 0;
     curl_off_t after_s = 0;
+    char *type = NULL, *location = NULL;
     curl_easy_getinfo(flow->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(flow->easy, CURLINFO_RETRY_AFTER, &after_s);
+    curl_easy_getinfo(flow->easy, CURLINFO_CONTENT_TYPE, &type);
+    curl_easy_getinfo(flow->easy, CURLINFO_REDIRECT_URL, &location);
+    answer->type = mem_strdup(type ? type : "");
+    answer->location = location ? mem_strdup(location) : NULL;
     if (after_s < 0 || after_s > RETRY_AFTER_MAX_S)
         after_s = after_s < 0 ? 0 : RETRY_AFTER_MAX_S;
     answer->status = (int)status;
@@ -404,6 +441,7 @@ int http_flow_send(struct http_flow *flow, const struct http_flow_call *call,
     flow->why[0] = '\0';
     buf_reset(&flow->body);
     flow_set_request(flow, call->method, call->target, call->body, call->body_bytes);
+    flow_set_headers(flow, call);
     CURLcode code = flow_transfer(flow, &answer->late);
     read_head(flow, answer);
     answer->sendings = flow->sendings;
@@ -434,5 +472,7 @@ int http_flow_send(struct http_flow *flow, const struct http_flow_call *call,
 void http_flow_answer_deinit(struct http_flow_answer *answer)
 {
     mem_free(answer->body);
+    mem_free(answer->type);
+    mem_free(answer->location);
     *answer = (struct http_flow_answer){0};
 }

@@ -42,10 +42,16 @@ struct http_flow_options {
 #define HTTP_FLOW_PROGRESS 1
 #define HTTP_FLOW_DONE 2
 
+#define HTTP_FLOW_HEADERS 3
+
 struct http_flow_call {
     const char *method, *target;
-    const char *body; /* JSON; NULL: none */
+    const char *body; /* JSON, unless a header says otherwise; NULL: none */
     size_t body_bytes;
+    /* Lines in place of the flow's own of that name ("Accept"); NULL values end them. */
+    struct http_flow_header {
+        const char *name, *value;
+    } headers[HTTP_FLOW_HEADERS];
     int64_t first_ms, between_ms, whole_ms;
     size_t max_bytes; /* of the answer, as transferred */
     /* Returns 0, one of the above, or a negative code (with *err filled) that ends the call.
@@ -66,6 +72,8 @@ struct http_flow_answer {
     int64_t retry_after_ms; /* 0: none given */
     char *body;             /* NUL-terminated; "" if on_bytes consumed it. Never NULL */
     size_t bytes;           /* of body */
+    char *type;             /* Content-Type; "": none given. Never NULL */
+    char *location;         /* where a redirection points to, as a whole URL; NULL: nowhere */
 };
 
 /* ERR_INPUT: no server can have that address; `token_setting` is where a token belongs. */

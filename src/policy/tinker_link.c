@@ -10,10 +10,13 @@
 #include "policy/policy_ops.h"
 #include "policy/policy_settings.h"
 #include "policy/retry.h"
+#include "policy/tinker_proto.h"
 #include "policy/tinker_wire.h"
 
 #include <stdbool.h>
+#include <string.h>
 
+#define KEY_HEADER "X-API-Key"
 #define SUBMIT_MS 60000
 #define POLL_MS 45000 /* a server holds a poll for less */
 #define ONCE_MS 3000
@@ -26,6 +29,7 @@
 
 struct tinker_link {
     struct endpoint endpoint;
+    struct tinker_token *token; /* NULL: none is exchanged */
     double unpaid_s;
     int64_t call_ms;     /* of one call, with all its attempts; NO_LIMIT: the settings' */
     int64_t future_ms;   /* of polls for one future */
@@ -42,10 +46,13 @@ int tinker_link_open(struct tinker_link **out, const struct tinker_link_options 
                                             .settings = options->settings,
                                             .cancelled = shutdown ? NULL : options->cancelled,
                                             .variable = "TINKER_API_KEY",
-                                            .token_header = "X-API-Key",
+                                            .token_header = KEY_HEADER,
                                             .accept = "application/json",
                                             .at_once = options->at_once};
     int result = endpoint_open(&link->endpoint, &server, err);
+    if (result == 0)
+        result = tinker_token_check_key(link->endpoint.token, err);
+    link->token = options->token;
     link->endpoint.known = shutdown; /* the server has answered on another link */
     link->unpaid_s = UNPAID_S;
     link->call_ms = shutdown ? policy->shutdown_timeout_ms : NO_LIMIT;
@@ -80,6 +87,7 @@ enum action {
     ACTION_SILENT,
     ACTION_UNPAID,
     ACTION_BAD,
+    ACTION_RENEW,
     ACTION_POLL_AGAIN
 };
 
@@ -87,6 +95,7 @@ struct exchange {
     struct tinker_link *link;
     const struct tinker_call *call;
     bool poll;
+    bool renewed;               /* the token, after a refusal */
     int64_t begun_ns, limit_ms; /* no attempt begins later than limit_ms after begun_ns */
     struct retry retry;
     unsigned asked, bad;
@@ -154,18 +163,20 @@ static bool may_have_been_taken(const struct exchange *exchange,
     return status == 408 || (status >= 500 && status != 501) || (status >= 200 && status < 300);
 }
 
+/* `token`: what was sent, which an answer may echo; the endpoint redacts the key. */
 static int set_refusal_error(const struct tinker_link *link, const struct tinker_call *call,
-                             const struct http_flow_answer *reply, struct err *err)
+                             const char *token, const struct http_flow_answer *reply,
+                             struct err *err)
 {
     enum retry_kind ignored;
     struct err why;
     const struct openai_refusal refusal = {
         .url = link->endpoint.url,
-        .token = link->endpoint.token,
+        .token = token ? token : link->endpoint.token,
         .status = reply->status,
         .body = reply->body,
         .bytes = reply->bytes,
-        .token_hint = "the key was refused; set TINKER_API_KEY or policy.token",
+        .token_hint = "the key was refused or has expired; set TINKER_API_KEY or policy.token",
         .missing_hint = call->owned ? "" : "check that this is the address of a Tinker server",
     };
     if (!call->owned || reply->status != 404)
@@ -189,32 +200,48 @@ static bool is_accepted_status(const struct exchange *exchange, int status)
            (exchange->poll && is_lost_status(status));
 }
 
-static int read_body(const struct tinker_link *link, const struct http_flow_answer *reply,
+static int read_body(const struct exchange *exchange, const struct http_flow_answer *reply,
                      json_t **answer, struct err *err)
 {
+    tinker_decode *decode = exchange->call->decode;
+    const bool json = !decode ||
+                      strncmp(reply->type, TINKER_PROTOBUF, strlen(TINKER_PROTOBUF)) != 0;
     *answer = NULL;
-    if (reply->bytes == 0 || reply->status >= 300)
+    if (reply->status >= 300 || (json && reply->bytes == 0))
         return 0;
-    int result = json_parse("its answer", reply->body, reply->bytes, answer, err);
+    int result = json ? json_parse("its answer", reply->body, reply->bytes, answer, err)
+                      : decode(reply->body, reply->bytes, answer, err);
     if (result < 0) {
         *answer = NULL;
         struct err why = *err;
-        return err_set(err, ERR_PROTOCOL,
-                       "%.200s: %.400s; only the JSON protocol of SDKs up to 0.24 is supported",
-                       link->endpoint.url, why.text);
+        return err_set(err, ERR_PROTOCOL, "%.200s: %.400s; is it a server of the Tinker protocol?",
+                       exchange->link->endpoint.url, why.text);
     }
     return 0;
 }
 
-static enum action send_once(struct exchange *exchange, struct http_flow *flow,
-                             struct http_flow_answer *reply, int *result, struct err *err)
+static void set_headers(const struct tinker_call *call, const char *token,
+                        struct http_flow_header *headers)
+{
+    size_t count = 0;
+    if (token)
+        headers[count++] = (struct http_flow_header){KEY_HEADER, token};
+    if (call->content)
+        headers[count++] = (struct http_flow_header){"Content-Type", call->content};
+    if (call->decode)
+        headers[count++] = (struct http_flow_header){"Accept",
+                                                     TINKER_PROTOBUF ", application/json"};
+}
+
+static enum action send_wanted(struct exchange *exchange, struct http_flow *flow, const char *token,
+                               struct http_flow_answer *reply, int *result, struct err *err)
 {
     struct tinker_link *link = exchange->link;
     const struct tinker_call *call = exchange->call;
     const int64_t most = call->once ? ONCE_MS : exchange->poll ? POLL_MS : SUBMIT_MS;
     const int64_t bound = policy_settings(link->endpoint.settings)->timeout_ms,
                   left = time_left_ms(exchange);
-    const struct http_flow_call wanted = {
+    struct http_flow_call wanted = {
         .method = call->method,
         .target = call->target,
         .body = call->body ? call->body->data : NULL,
@@ -222,6 +249,7 @@ static enum action send_once(struct exchange *exchange, struct http_flow *flow,
         .whole_ms = min_ms(min_ms(bound, most), left > 1 ? left : 1),
         .max_bytes = LIMIT_CLIENT_ANSWER_BYTES,
     };
+    set_headers(call, token, wanted.headers);
     *result = http_flow_send(flow, &wanted, reply, err);
     if (reply->status != 0)
         link->endpoint.known = true;
@@ -232,11 +260,82 @@ static enum action send_once(struct exchange *exchange, struct http_flow *flow,
                : reply->unreached && !link->endpoint.known ? ACTION_UNREACHED
                                                            : ACTION_BUSY;
     if (!is_accepted_status(exchange, reply->status)) {
-        *result = set_refusal_error(link, call, reply, err);
+        *result = set_refusal_error(link, call, token, reply, err);
+        if (token && reply->status == 401 && !exchange->renewed)
+            return ACTION_RENEW;
         return action_of_status(exchange, reply->status, reply->bytes);
     }
-    *result = read_body(link, reply, &exchange->answer, err);
+    *result = read_body(exchange, reply, &exchange->answer, err);
     return *result < 0 ? ACTION_BAD : ACTION_STOP; /* it may be truncated */
+}
+
+/* With the token's lock held: exchanges the key for a new one over `flow`. */
+static enum action exchange_key(struct exchange *exchange, struct http_flow *flow, int *result,
+                                struct http_flow_answer *reply, struct err *err)
+{
+    struct buf body;
+    buf_init(&body, 16);
+    buf_puts(&body, "{}");
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/auth/token",
+                                     .body = &body};
+    struct exchange own = {.link = exchange->link,
+                           .call = &call,
+                           .begun_ns = exchange->begun_ns,
+                           .limit_ms = exchange->limit_ms};
+    enum action action = send_wanted(&own, flow, NULL, reply, result, err);
+    if (*result == 0)
+        *result = tinker_token_set(exchange->link->token, json_text_at(own.answer, "jwt"), err);
+    json_decref(own.answer);
+    buf_deinit(&body);
+    return action;
+}
+
+/* The token to send, a copy, or NULL: the key. */
+static enum action find_token(struct exchange *exchange, struct http_flow *flow, char **text,
+                              int *result, struct http_flow_answer *reply, struct err *err)
+{
+    struct tinker_token *token = exchange->link->token;
+    enum action action = ACTION_STOP;
+    *text = NULL;
+    *result = 0;
+    if (!token || !token->wanted)
+        return action;
+    pthread_mutex_lock(&token->lock);
+    if (tinker_token_is_stale(token))
+        action = exchange_key(exchange, flow, result, reply, err);
+    if (*result == 0)
+        *text = mem_strdup(token->text);
+    pthread_mutex_unlock(&token->lock);
+    return action;
+}
+
+/* A refused token is used no more, unless another thread has replaced it. */
+static void drop_token(struct tinker_token *token, const char *refused)
+{
+    pthread_mutex_lock(&token->lock);
+    if (token->text && strcmp(token->text, refused) == 0) {
+        mem_free(token->text);
+        token->text = NULL;
+    }
+    pthread_mutex_unlock(&token->lock);
+}
+
+static enum action send_once(struct exchange *exchange, struct http_flow *flow,
+                             struct http_flow_answer *reply, int *result, struct err *err)
+{
+    char *token;
+    enum action action = find_token(exchange, flow, &token, result, reply, err);
+    if (*result < 0)
+        return action;
+    http_flow_answer_deinit(reply);
+    action = send_wanted(exchange, flow, token, reply, result, err);
+    if (action == ACTION_RENEW) {
+        exchange->renewed = true;
+        drop_token(exchange->link->token, token);
+    }
+    mem_free(token);
+    return action;
 }
 
 static int64_t elapsed_ms(int64_t *from_ns, int64_t now_ns)
@@ -264,6 +363,8 @@ static int64_t pause_of_action(struct exchange *exchange, enum action action, in
         return (double)elapsed_ms(&exchange->unpaid_ns, now_ns) < 1000 * exchange->link->unpaid_s
                    ? UNPAID_STEP_MS
                    : RETRY_STOP;
+    case ACTION_RENEW:
+        return 0;
     case ACTION_BAD:
         exchange->bad++;
         if (exchange->bad > (exchange->poll ? BAD_POLLS : EMPTY_BAD))
@@ -427,6 +528,7 @@ int tinker_await(struct tinker_link *link, const char *id, const struct tinker_c
     const struct tinker_call poll = {.method = "POST",
                                      .target = "/api/v1/retrieve_future",
                                      .body = &body,
+                                     .decode = call->decode,
                                      .once = call->once};
     struct exchange exchange = {.link = link,
                                 .call = &poll,

@@ -23,6 +23,7 @@
 
 #include "base/buf.h"
 #include "base/settings.h"
+#include "policy/tinker_token.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct tinker_link;
 
 struct tinker_link_options {
     const char *url;
+    struct tinker_token *token;      /* borrowed; NULL: the key alone is sent */
     const struct settings *settings; /* policy.*; borrowed */
     const _Atomic int *cancelled;
     size_t at_once; /* connections that are kept open */
@@ -44,9 +46,14 @@ void tinker_link_close(struct tinker_link *link);
 /* How long a 402 is retried; 3600 s unless the server says otherwise. */
 void tinker_link_set_unpaid(struct tinker_link *link, double seconds);
 
+/* As JSON, a new reference. */
+typedef int tinker_decode(const void *bytes, size_t count, json_t **out, struct err *err);
+
 struct tinker_call {
     const char *method, *target;
     const struct buf *body; /* NULL: none */
+    const char *content;    /* its media type; NULL: JSON */
+    tinker_decode *decode;  /* reads a result in protocol buffers; NULL: JSON alone is wanted */
     int accepted;           /* a further status that is not an error; 0: none */
     bool once;              /* one attempt, of a few seconds at most */
     bool owned;             /* it names state on the server: a 404 means that it is lost */

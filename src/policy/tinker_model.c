@@ -20,10 +20,12 @@ int tinker_model_init(struct tinker_model *model, const struct train_backend_opt
                       const char *url, struct err *err)
 {
     const struct tinker_link_options link = {.url = url,
+                                             .token = &model->token,
                                              .settings = options->settings,
                                              .cancelled = options->cancelled,
                                              .at_once = options->at_once + 2};
     pthread_mutex_init(&model->lock, NULL);
+    tinker_token_init(&model->token);
     model->cancelled = options->cancelled;
     model->base = mem_strdup(options->model);
     model->rank = options->lora_rank;
@@ -42,6 +44,7 @@ void tinker_model_deinit(struct tinker_model *model)
     tinker_session_close(&model->session);
     tinker_link_close(model->shutdown);
     tinker_link_close(model->link);
+    tinker_token_deinit(&model->token);
     pthread_mutex_destroy(&model->lock);
     mem_free(model->base);
 }
@@ -148,6 +151,8 @@ static struct tinker_call call_of_request(const struct tinker_request *request,
     return (struct tinker_call){.method = "POST",
                                 .target = request->target,
                                 .body = body,
+                                .content = request->content,
+                                .decode = request->decode,
                                 .accepted = request->accepted,
                                 .owned = true};
 }
@@ -156,7 +161,10 @@ static struct tinker_call call_of_request(const struct tinker_request *request,
 static int resend_unresolved(struct tinker_model *model, struct tinker_link *link, struct err *err)
 {
     const struct tinker_unresolved *unresolved = &model->unresolved;
-    const struct tinker_request request = {link, unresolved->target, unresolved->accepted};
+    const struct tinker_request request = {.link = link,
+                                           .target = unresolved->target,
+                                           .accepted = unresolved->accepted,
+                                           .content = unresolved->content};
     struct tinker_call call = call_of_request(&request, &unresolved->body);
     struct tinker_sent sent;
     char *id = NULL;
@@ -185,6 +193,10 @@ int tinker_model_begin(struct tinker_model *model, const struct tinker_request *
         result = resend_unresolved(model, request->link, err);
     if (result < 0)
         return result;
+    if (request->content) {
+        buf_init(body, LIMIT_TINKER_BODY_BYTES);
+        return 0;
+    }
     tinker_begin(body);
     tinker_add_text(body, "model_id", model->id);
     tinker_add_number(body, "seq_id", model->number + 1);
@@ -198,14 +210,16 @@ int tinker_model_send(struct tinker_model *model, const struct tinker_request *r
     sent = sent ? sent : &own;
     *sent = (struct tinker_sent){0};
     *id = NULL;
-    tinker_end(body);
+    if (!request->content)
+        tinker_end(body);
     const struct tinker_call call = call_of_request(request, body);
     int result = body->cut ? err_set(err, ERR_LIMIT, "%s: the request is above %zu bytes",
                                      request->target, body->max_bytes)
                            : tinker_submit(request->link, &call, id, sent, err);
     model->number += tinker_was_taken(sent);
     if (sent->unknown)
-        model->unresolved = (struct tinker_unresolved){request->target, request->accepted, *body};
+        model->unresolved = (struct tinker_unresolved){request->target, request->accepted,
+                                                       request->content, *body};
     else
         buf_deinit(body);
     return result;

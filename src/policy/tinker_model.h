@@ -19,7 +19,11 @@
 
 #include <pthread.h>
 
+/* The encoding of passes: protocol buffers unless the server refuses the first of them. */
+enum tinker_passes { TINKER_PASSES_UNKNOWN, TINKER_PASSES_PROTO, TINKER_PASSES_JSON };
+
 struct tinker_model {
+    struct tinker_token token; /* of all links */
     struct tinker_link *link, *shutdown;
     const _Atomic int *cancelled;
     struct tinker_server server;
@@ -36,9 +40,11 @@ struct tinker_model {
     uint64_t steps;
     bool torn;
     bool passed; /* gradients of a pass wait for a step */
+    enum tinker_passes passes;
     struct tinker_unresolved {
         const char *target; /* NULL: none */
         int accepted;
+        const char *content;
         struct buf body;
     } unresolved;
 };
@@ -53,10 +59,13 @@ void tinker_model_deinit(struct tinker_model *model);
 struct tinker_request {
     struct tinker_link *link;
     const char *target;
-    int accepted; /* as in tinker_call */
+    int accepted;        /* as in tinker_call */
+    const char *content; /* NULL: JSON */
+    tinker_decode *decode;
 };
 
-/* Begins a request's body (tinker_begin), to which the caller adds. */
+/* Begins a request's body (tinker_begin), to which the caller adds; one that is not JSON is empty
+ * and gets model->id and the number model->number + 1 from the caller. */
 NODISCARD int tinker_model_begin(struct tinker_model *model, const struct tinker_request *request,
                                  struct buf *body, struct err *err);
 /* Ends the body, sends it and releases it. *id as in tinker_submit; *sent may be NULL. */

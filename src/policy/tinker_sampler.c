@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "policy/tinker_proto.h"
 #include "policy/tinker_wire.h"
 
 #define LOST_FUTURES_MAX 3 /* futures of one sample that a server may lose */
@@ -89,7 +90,9 @@ static int read_frozen(struct tinker_sampler *sampler, const json_t *result, cha
 int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *err)
 {
     struct tinker_model *model = sampler->model;
-    const struct tinker_request request = {model->link, "/api/v1/save_weights_for_sampler", 0};
+    const struct tinker_request request = {.link = model->link,
+                                           .target = "/api/v1/save_weights_for_sampler",
+                                           .accepted = 0};
     struct buf body;
     struct tinker_sent sent;
     json_t *result = NULL;
@@ -137,6 +140,7 @@ static int request_sample(struct tinker_sampler *sampler, struct tinker_question
     const struct tinker_call call = {.method = "POST",
                                      .target = "/api/v1/asample",
                                      .body = &body,
+                                     .decode = tinker_proto_read_sample,
                                      .owned = true};
     int result = tinker_do(sampler->model->link, &call, &found, NULL, err);
     if (result == 0)

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#define PROTOCOL_VERSION "0.24.0" /* the last protocol version that uses JSON */
+#define PROTOCOL_VERSION "0.38.0" /* of the SDK whose protocol this is */
 #define BODY_BYTES ((size_t)64 << 10)
 #define HEARTBEAT_MS 10000
 #define WORRY_MS 120000
@@ -134,7 +134,7 @@ static size_t limit_of(const json_t *answer, const char *key, size_t standard)
 
 /* Servers before 0.18 lack this. */
 static int read_client_config(struct tinker_session *session, struct tinker_link *link,
-                              struct err *err)
+                              const struct tinker_link_options *options, struct err *err)
 {
     json_t *answer = NULL;
     int result = post_request(link, "/api/v1/client/config",
@@ -146,10 +146,8 @@ static int read_client_config(struct tinker_session *session, struct tinker_link
         session->chunk_bytes = TINKER_CHUNK_BYTES_MAX;
     if (json_is_number(unpaid))
         tinker_link_set_unpaid(link, json_number_value(unpaid));
-    if (result == 0 && json_is_true(json_object_get(answer, "pjwt_auth_enabled")))
-        result = err_set(err, ERR_UNSUPPORTED,
-                         "the server requires token exchange (pjwt_auth_enabled), which is not "
-                         "supported");
+    if (result == 0 && options->token)
+        options->token->wanted = json_is_true(json_object_get(answer, "pjwt_auth_enabled"));
     json_decref(answer);
     return result;
 }
@@ -208,7 +206,7 @@ int tinker_session_open(struct tinker_session *session, struct tinker_link *link
                         struct err *err)
 {
     *session = (struct tinker_session){0};
-    int result = read_client_config(session, link, err);
+    int result = read_client_config(session, link, options, err);
     if (result == 0)
         result = check_model_offered(session, link, model, err);
     if (result == 0)

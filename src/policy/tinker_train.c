@@ -1,7 +1,9 @@
 #include "policy/tinker_train.h"
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "policy/tinker_proto.h"
 #include "policy/tinker_wire.h"
 
 #include <math.h>
@@ -20,12 +22,16 @@ struct chunk {
     size_t count; /* of its datums */
 };
 
+/* Forward passes have a place of their own in JSON, and a flag in protocol buffers. */
 static struct tinker_request request_of(const struct tinker_model *model,
                                         const struct tinker_pass *pass)
 {
+    const bool json = model->passes == TINKER_PASSES_JSON;
     return (struct tinker_request){.link = model->link,
-                                   .target = pass->gradients ? "/api/v1/forward_backward"
-                                                             : "/api/v1/forward"};
+                                   .target = json && !pass->gradients ? "/api/v1/forward"
+                                                                      : "/api/v1/forward_backward",
+                                   .content = json ? NULL : TINKER_PROTOBUF,
+                                   .decode = tinker_proto_read_pass};
 }
 
 /* How many datums from the first make one chunk. */
@@ -42,25 +48,78 @@ static size_t count_chunk(const struct tinker_model *model, const struct lm_datu
     return taken;
 }
 
+static void put_pass(struct buf *body, const struct tinker_model *model, bool gradients,
+                     const struct tinker_wire_pass *wire)
+{
+    if (model->passes != TINKER_PASSES_JSON) {
+        tinker_proto_put_pass(body, model->id, model->number + 1, gradients, wire);
+        return;
+    }
+    tinker_add_key(body, gradients ? "forward_backward_input" : "forward_input");
+    tinker_put_pass(body, wire);
+}
+
+static int send_wire_pass(struct tinker_model *model, const struct tinker_pass *pass,
+                          const struct tinker_wire_pass *wire, char **id, struct tinker_sent *sent,
+                          struct err *err)
+{
+    const struct tinker_request request = request_of(model, pass);
+    struct buf body;
+    *sent = (struct tinker_sent){0};
+    int result = tinker_model_begin(model, &request, &body, err);
+    if (result < 0)
+        return result;
+    put_pass(&body, model, pass->gradients, wire);
+    return tinker_model_send(model, &request, &body, id, sent, err);
+}
+
+/* A server that does not know the encoding, or that finds fault with the pass. */
+static bool is_refusal(const struct tinker_sent *sent)
+{
+    return !sent->unknown && (sent->status == 400 || sent->status == 415 || sent->status == 422);
+}
+
+/* The first pass shows which encoding the server has. */
+static int send_first(struct tinker_model *model, const struct tinker_pass *pass,
+                      const struct tinker_wire_pass *wire, char **id, struct err *err)
+{
+    struct tinker_sent sent;
+    struct err first, second;
+    int result = send_wire_pass(model, pass, wire, id, &sent, &first);
+    if (result == 0)
+        model->passes = TINKER_PASSES_PROTO;
+    if (result == 0 || !is_refusal(&sent)) {
+        if (result < 0 && err)
+            *err = first;
+        return result;
+    }
+    model->passes = TINKER_PASSES_JSON;
+    result = send_wire_pass(model, pass, wire, id, &sent, &second);
+    if (result == 0) {
+        log_event(LOG_LEVEL_INFO, "policy", "the server takes passes in JSON", "why", first.text,
+                  NULL);
+        return 0;
+    }
+    model->passes = TINKER_PASSES_UNKNOWN;
+    return err_set(err, result, "%.400s; and as JSON: %.400s", first.text, second.text);
+}
+
 static int send_chunk(struct tinker_model *model, const struct tinker_pass *pass,
                       const struct lm_datum *datums, size_t whole, struct chunk *chunk,
                       struct err *err)
 {
-    const struct tinker_request request = request_of(model, pass);
-    struct buf body;
-    int result = tinker_model_begin(model, &request, &body, err);
-    if (result < 0)
-        return result;
-    tinker_add_key(&body, pass->gradients ? "forward_backward_input" : "forward_input");
+    struct tinker_wire_pass wire = {pass->loss, &pass->config, datums, chunk->count};
+    struct tinker_mean mean = {0};
+    struct tinker_sent sent;
     if (pass->gradients && model->server.mean) {
-        struct tinker_mean mean;
         tinker_mean_init(&mean, pass->loss, &pass->config, datums, chunk->count, whole);
-        tinker_put_pass(&body, mean.loss, &mean.config, mean.datums, chunk->count);
-        tinker_mean_deinit(&mean);
-    } else {
-        tinker_put_pass(&body, pass->loss, &pass->config, datums, chunk->count);
+        wire = (struct tinker_wire_pass){mean.loss, &mean.config, mean.datums, chunk->count};
     }
-    return tinker_model_send(model, &request, &body, &chunk->id, NULL, err);
+    int result = model->passes == TINKER_PASSES_UNKNOWN
+                     ? send_first(model, pass, &wire, &chunk->id, err)
+                     : send_wire_pass(model, pass, &wire, &chunk->id, &sent, err);
+    tinker_mean_deinit(&mean);
+    return result;
 }
 
 /* Computes the loss here, from the server's log-probabilities. */
@@ -94,7 +153,7 @@ static int await_chunk(struct tinker_model *model, const struct tinker_pass *pas
                        struct err *err)
 {
     const struct tinker_request request = request_of(model, pass);
-    const struct tinker_call call = {.target = request.target};
+    const struct tinker_call call = {.target = request.target, .decode = request.decode};
     json_t *result = NULL;
     int code = tinker_await(request.link, chunk->id, &call, &result, err);
     if (code == 0)
@@ -132,7 +191,9 @@ int tinker_train_pass(struct tinker_model *model, const struct tinker_pass *pass
 int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam, double *norm,
                       struct err *err)
 {
-    const struct tinker_request request = {model->link, "/api/v1/optim_step", 0};
+    const struct tinker_request request = {.link = model->link,
+                                           .target = "/api/v1/optim_step",
+                                           .accepted = 0};
     struct buf body;
     json_t *found = NULL;
     int result = tinker_model_begin(model, &request, &body, err);
@@ -180,7 +241,9 @@ static int read_path(const json_t *result, char **where, struct err *err)
 static int save_under_name(struct tinker_model *model, struct tinker_link *link, const char *name,
                            bool *taken, char **where, struct err *err)
 {
-    const struct tinker_request request = {link, "/api/v1/save_weights", 409};
+    const struct tinker_request request = {.link = link,
+                                           .target = "/api/v1/save_weights",
+                                           .accepted = 409};
     struct buf body;
     struct tinker_sent sent;
     json_t *result = NULL;
@@ -250,7 +313,9 @@ static int read_checkpoint_info(struct tinker_model *model, const char *where, s
 static int load_weights(struct tinker_model *model, const char *where, bool optimizer,
                         struct err *err)
 {
-    const struct tinker_request request = {model->link, "/api/v1/load_weights", 0};
+    const struct tinker_request request = {.link = model->link,
+                                           .target = "/api/v1/load_weights",
+                                           .accepted = 0};
     struct buf body;
     json_t *found;
     int result = tinker_model_begin(model, &request, &body, err);

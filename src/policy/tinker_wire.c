@@ -82,17 +82,10 @@ static void put_array(struct buf *body, const char *name, const float *values, s
     buf_printf(body, ",\"dtype\":\"float32\",\"shape\":[%zu]}", count);
 }
 
-/* Absent weights are all 1. */
 static void put_weights(struct buf *body, const struct lm_datum *datum)
 {
-    if (datum->weights) {
-        put_array(body, "weights", datum->weights, datum->count);
-        return;
-    }
-    float *ones = mem_alloc(datum->count * sizeof *ones);
-    for (size_t i = 0; i < datum->count; i++)
-        ones[i] = 1;
-    put_array(body, "weights", ones, datum->count);
+    float *ones;
+    put_array(body, "weights", tinker_weights(datum, &ones), datum->count);
     mem_free(ones);
 }
 
@@ -174,24 +167,45 @@ int tinker_check_pass(const struct loss *loss, struct loss_config *config,
     return result;
 }
 
-void tinker_put_pass(struct buf *body, const struct loss *loss, const struct loss_config *config,
-                     const struct lm_datum *datums, size_t count)
+void tinker_put_pass(struct buf *body, const struct tinker_wire_pass *pass)
+{
+    struct tinker_option options[TINKER_OPTIONS];
+    const size_t count = tinker_options(pass->loss, pass->config, options);
+    buf_puts(body, "{\"data\":[");
+    for (size_t i = 0; i < pass->count; i++) {
+        buf_puts(body, i > 0 ? "," : "");
+        put_datum(body, pass->loss, &pass->datums[i]);
+    }
+    buf_printf(body, "],\"loss_fn\":\"%s\"", pass->loss->name);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(body, "%s\"%s\":%.17g", i > 0 ? "," : ",\"loss_fn_config\":{", options[i].name,
+                   options[i].value);
+    buf_puts(body, count > 0 ? "}}" : "}");
+}
+
+size_t tinker_options(const struct loss *loss, const struct loss_config *config,
+                      struct tinker_option options[TINKER_OPTIONS])
 {
     const struct tinker_loss *known = loss_of(loss->name);
-    buf_puts(body, "{\"data\":[");
-    for (size_t i = 0; i < count; i++) {
-        buf_puts(body, i > 0 ? "," : "");
-        put_datum(body, loss, &datums[i]);
+    size_t count = 0;
+    if (known->clips) {
+        options[count++] = (struct tinker_option){"clip_low_threshold", config->clip_low};
+        options[count++] = (struct tinker_option){"clip_high_threshold", config->clip_high};
     }
-    buf_printf(body, "],\"loss_fn\":\"%s\"", loss->name);
-    if (known->clips)
-        buf_printf(body,
-                   ",\"loss_fn_config\":{\"clip_low_threshold\":%.17g,\"clip_high_threshold\":"
-                   "%.17g}",
-                   config->clip_low, config->clip_high);
     if (known->beta)
-        buf_printf(body, ",\"loss_fn_config\":{\"beta\":%.17g}", config->beta);
-    buf_puts(body, "}");
+        options[count++] = (struct tinker_option){"beta", config->beta};
+    return count;
+}
+
+const float *tinker_weights(const struct lm_datum *datum, float **ones)
+{
+    *ones = NULL;
+    if (datum->weights)
+        return datum->weights;
+    *ones = mem_alloc(datum->count * sizeof **ones);
+    for (size_t i = 0; i < datum->count; i++)
+        (*ones)[i] = 1;
+    return *ones;
 }
 
 /* Input, targets (of 8 bytes) and two arrays. */

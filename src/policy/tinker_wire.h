@@ -25,9 +25,26 @@ void tinker_put_text(struct buf *body, const char *text);
  * *config. */
 NODISCARD int tinker_check_pass(const struct loss *loss, struct loss_config *config,
                                 const struct lm_datum *datums, size_t count, struct err *err);
-/* {"data": […], "loss_fn", "loss_fn_config"} of checked datums. A NaN or infinity becomes 0. */
-void tinker_put_pass(struct buf *body, const struct loss *loss, const struct loss_config *config,
-                     const struct lm_datum *datums, size_t count);
+/* Checked datums. */
+struct tinker_wire_pass {
+    const struct loss *loss;
+    const struct loss_config *config;
+    const struct lm_datum *datums;
+    size_t count;
+};
+/* {"data": […], "loss_fn", "loss_fn_config"}. A NaN or infinity becomes 0. */
+void tinker_put_pass(struct buf *body, const struct tinker_wire_pass *pass);
+
+/* loss_fn_config: names and values; returns their number. */
+#define TINKER_OPTIONS 2
+struct tinker_option {
+    const char *name;
+    double value;
+};
+size_t tinker_options(const struct loss *loss, const struct loss_config *config,
+                      struct tinker_option options[TINKER_OPTIONS]);
+/* The weights of a datum, or *ones (mem_free; NULL: not needed) where it has none. */
+const float *tinker_weights(const struct lm_datum *datum, float **ones);
 /* The size of a datum by the service's count: 20 bytes a row, up to 50 as JSON. */
 size_t tinker_datum_bytes(const struct lm_datum *datum);
 /* The most of that for one body. */

@@ -41,7 +41,8 @@ static json_t *pass_of(const char *name, struct loss_config config, const struct
     if (tinker_check_pass(loss, &config, datum, 1, &err) < 0)
         fail_msg("%s", err.text);
     buf_init(&body, 4096);
-    tinker_put_pass(&body, loss, &config, datum, 1);
+    const struct tinker_wire_pass pass = {loss, &config, datum, 1};
+    tinker_put_pass(&body, &pass);
     return parse(&body);
 }
 
@@ -87,7 +88,8 @@ TEST(largest)
     assert_in_range(tinker_datum_bytes(&datum), TINKER_CHUNK_BYTES_MAX - 20,
                     TINKER_CHUNK_BYTES_MAX);
     tinker_begin(&body);
-    tinker_put_pass(&body, loss_find("ppo"), &loss_config_defaults, &datum, 1);
+    const struct tinker_wire_pass pass = {loss_find("ppo"), &loss_config_defaults, &datum, 1};
+    tinker_put_pass(&body, &pass);
     assert_false(body.cut);
     buf_deinit(&body);
     mem_free(values);

@@ -37,34 +37,6 @@ TEST(checksums)
     assert_true(event_file_masked_crc("123456789", 9) == 0xc78ab0e5U);
 }
 
-TEST(wire)
-{
-    static const unsigned char wanted[] = {
-        0x08, 0x96, 0x01,                                           /* 1: 150 */
-        0x10, 0x00,                                                 /* 2: 0 */
-        0x1a, 0x02, 'h',  'i',                                      /* 3: "hi" */
-        0x25, 0x00, 0x00, 0x80, 0x3f,                               /* 4: 1.0f */
-        0x29, 0,    0,    0,    0,    0,    0,    0xf0, 0xbf,       /* 5: -1.0 */
-        0x32, 0x08, 0,    0,    0,    0,    0,    0,    0xf0, 0x3f, /* 6: [1.0] */
-        0xc2, 0x3e, 0x00,                                           /* 1000: "" */
-        0x38, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
-    };
-    static const double one = 1;
-    struct buf buf;
-    buf_init(&buf, 1000);
-    protobuf_varint(&buf, 1, 150);
-    protobuf_varint(&buf, 2, 0);
-    protobuf_string(&buf, 3, "hi");
-    protobuf_float(&buf, 4, 1);
-    protobuf_double(&buf, 5, -1);
-    protobuf_doubles(&buf, 6, &one, 1);
-    protobuf_string(&buf, 1000, "");
-    protobuf_varint(&buf, 7, UINT64_MAX);
-    assert_int_equal(buf.len, sizeof wanted);
-    assert_memory_equal(buf.data, wanted, sizeof wanted);
-    buf_deinit(&buf);
-}
-
 static char *directory;
 
 FIXTURE(make_directory)

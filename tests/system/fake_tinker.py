@@ -27,12 +27,14 @@ loads, neither metrics of passes nor long polls. It divides the loss of a datum 
 weights and the gradient of a step by its datums, and does not clip.
 """
 
+import base64
 import json
 import pathlib
 import subprocess
 import threading
 import time
 
+import fake_tinker_proto
 from fake_http import FakeServer, Handler
 from support import CHECKOUT
 
@@ -42,7 +44,20 @@ KEY = "tml-secret-of-the-tests"
 BASE = "base/tiny"
 ADAPTERS, MAX_RANK = 4, 32  # of SkyRL
 DESCRIPTION = {"name": "Tinker API Mock", "version": "0.0.1", "endpoints": {}}
+PROTOBUF = "application/x-protobuf"
+PASSES = ("/api/v1/forward", "/api/v1/forward_backward")
+RESULTS = {
+    "forward": fake_tinker_proto.pass_result,
+    "forward_backward": fake_tinker_proto.pass_result,
+    "asample": fake_tinker_proto.sample_result,
+}
 NUMBERED_BY_SKYRL = ("forward", "forward_backward", "optim_step")
+
+
+def expiry(token):
+    """In seconds since 1970."""
+    claims = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"]
 
 
 class Probe:
@@ -112,7 +127,7 @@ class Model:
 
 
 class FakeTinker(FakeServer):
-    def __init__(self, directory, folder, skyrl=False, config=None, key=None):
+    def __init__(self, directory, folder, skyrl=False, config=None, key=None, *, passes="both"):
         self.directory, self.folder = pathlib.Path(directory), pathlib.Path(folder)
         self.skyrl, self.key = skyrl, key
         self.config = {"pjwt_auth_enabled": False} if config is None else config
@@ -123,6 +138,9 @@ class FakeTinker(FakeServer):
         self.made = 0  # models, in all
         self.keeps = False  # what it has
         self.name = BASE  # of its model
+        self.bodies = []  # of passes in protocol buffers
+        self.passes = passes  # their encoding: "json", "proto" (SDKs since 0.25), "both"
+        self.tokens, self.lifetime = [], 3600  # that keys were exchanged for, and their seconds
         self.hidden = False  # no description at SkyRL's root
         self.metrics = {}  # of SkyRL's passes
         config = json.loads((self.directory / "config.json").read_text())
@@ -401,6 +419,15 @@ class FakeTinker(FakeServer):
         self.sessions[name] = body
         return {"session_id": name, "type": "create_session"}
 
+    def exchange(self):
+        """A token for the key, which expires."""
+        if not self.config.get("pjwt_auth_enabled"):
+            raise Refused(404, "Not Found")
+        claims = {"exp": time.time() + self.lifetime, "number": len(self.tokens)}
+        text = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+        self.tokens.append(f"eyJhbGciOiJub25lIn0.{text}.secret-signature")
+        return {"jwt": self.tokens[-1]}
+
     def heartbeat(self, body):
         self.session_of(body)
         return {"type": "session_heartbeat"}
@@ -413,6 +440,7 @@ class FakeTinker(FakeServer):
                 "supported_models": [{"model_name": self.name, "max_context_length": self.context}]
             },
             "create_session": lambda: self.create_session(body),
+            "auth/token": self.exchange,
             "session_heartbeat": lambda: self.heartbeat(body),
             "retrieve_future": lambda: self.retrieve(body),
             "create_sampling_session": lambda: self.create_sampling_session(body),
@@ -439,12 +467,49 @@ class FakeTinker(FakeServer):
 
 
 class _Handler(Handler):
+    def is_known(self):
+        """Its key; where keys are exchanged, the token for everything but two requests."""
+        fake, given = self.fake, self.headers.get("X-API-Key")
+        exchanged = fake.config.get("pjwt_auth_enabled")
+        if exchanged and self.path not in ("/api/v1/client/config", "/api/v1/auth/token"):
+            return given in fake.tokens and expiry(given) > time.time()
+        return not fake.key or given == fake.key
+
+    def body(self):
+        """JSON, or a pass in protocol buffers as JSON: then `path` is that of JSON, too."""
+        if self.headers.get("Content-Type") != PROTOBUF:
+            return super().body()
+        if self.fake.passes == "json":
+            self.rfile.read(int(self.headers["Content-Length"]))
+            raise Refused(415, "JSON is spoken here")
+        data = self.rfile.read(int(self.headers["Content-Length"]))
+        self.fake.bodies.append(data)
+        body, forward = fake_tinker_proto.request_of(data)
+        if forward:
+            self.path = "/api/v1/forward"
+        return body
+
+    def in_protobuf(self, body, result):
+        """A result that is wanted so: (type, bytes), or None."""
+        origin = self.fake.origins.get(body.get("request_id"))
+        encode = RESULTS.get(origin)
+        if self.path != "/api/v1/retrieve_future" or not encode or "error" in result:
+            return None
+        if PROTOBUF not in self.headers.get("Accept", "") or self.fake.passes == "json":
+            assert self.fake.passes != "proto", "a result in JSON is wanted"
+            return None
+        return encode(result)
+
     def work(self, body):
         fake = self.fake
-        if fake.key and self.headers.get("X-API-Key") != fake.key:
+        if not self.is_known():
             return 401, json.dumps({"detail": f"{self.headers.get('X-API-Key')} is no key"})
+        encoding = self.headers.get("Content-Type")
         try:
-            return 200, json.dumps(fake.answer(self.path, body))
+            if fake.passes == "proto" and self.path in PASSES and encoding != PROTOBUF:
+                raise Refused(415, "passes are protocol buffers here")
+            result = fake.answer(self.path, body)
+            return 200, self.in_protobuf(body, result) or json.dumps(result)
         except Refused as refused:
             return refused.status, json.dumps({"detail": str(refused)})
         except Exception as problem:  # a defect of the test's or of ours: said, not swallowed
@@ -452,7 +517,11 @@ class _Handler(Handler):
 
     def do_POST(self):
         fake = self.fake
-        body = self.body()
+        try:
+            body = self.body()
+        except Refused as refused:
+            self.send_json({"detail": str(refused)}, refused.status)
+            return
         fault = fake.fault_of(self.path, body)
         with fake.lock:
             fake.calls.append((self.path, body))
@@ -477,7 +546,17 @@ class _Handler(Handler):
         if fault and fault.kind == "drop":
             self.close_connection = True
             return
-        self.send_text(text, status)
+        if isinstance(text, bytes):
+            self.send_bytes(text, PROTOBUF)
+        else:
+            self.send_text(text, status)
+
+    def send_bytes(self, data, kind):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     do_GET = do_POST
 

@@ -1,5 +1,6 @@
 """A backend of kind tinker against a server of the protocol that really trains (fake_tinker.py)."""
 
+import base64
 import copy
 import json
 import os
@@ -282,7 +283,8 @@ REFUSED = {
     "401": (
         sample,
         Fault(SAMPLE, "status", 401, json.dumps({"detail": f"{KEY} is no key"})),
-        "[token] is no key: the key was refused; set TINKER_API_KEY or policy.token (401)",
+        "[token] is no key: the key was refused or has expired; set TINKER_API_KEY or policy.token "
+        "(401)",
     ),
     "403 without words": (sample, Fault(SAMPLE, "status", 403), "set TINKER_API_KEY or"),
     "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', times=MANY), "pay (402)"),
@@ -292,7 +294,10 @@ REFUSED = {
         Fault(PASS, "status", 404, '{"detail": "Not Found"}'),
         ": Not Found (404): the server lost the state of this run",
     ),
-    "422": (train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}'), "no dro (422)"),
+    "422": (
+        train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}', times=2),
+        "no dro (422)",
+    ),
     "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429) ("),
     "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
     "502": (train, Fault(POLL, "status", 502, "<html>", times=MANY), "answers (502) ("),
@@ -305,7 +310,7 @@ REFUSED = {
     "protobuf": (
         sample,
         Fault(POLL, "junk", body="\n\x06\x08\x01\x12\x02", times=MANY),
-        "; only the JSON protocol of SDKs up to 0.24 is supported (4 attempts)",
+        "; is it a server of the Tinker protocol? (4 attempts)",
     ),
     "a copy that has no name": (
         refresh,
@@ -441,6 +446,8 @@ def test_a_future_that_times_out(model, tmp_path):
         assert says in sample(backend)["error"]
 
 
+OLD_KEY = "eyJhbGciOiJub25lIn0." + base64.urlsafe_b64encode(b'{"exp": 1600000000}').decode() + ".x"
+
 NOT_OPENED = {
     "no server": ({"url": "http://127.0.0.1:1"}, "Couldn't connect|Failed to connect"),
     "no address": ({"url": "tinker"}, "'tinker' is not a server's address"),
@@ -454,7 +461,11 @@ NOT_OPENED = {
     ),
     "a wrong key": ({"key": "tml-other-key"}, r"\[token\] is no key: the key was .* \(401\)"),
     "no key": ({"key": None}, r"None is no key: the key was refused.* \(401\)"),
-    "passes": ({"config": {"pjwt_auth_enabled": True}}, "pjwt_auth_enabled"),
+    "a key that has expired": ({"key": OLD_KEY}, "the key in TINKER_API_KEY .* expired at 2020-"),
+    "a key that is not exchanged": (
+        {"config": {"pjwt_auth_enabled": True}, "key": "tml-other-key"},
+        r"\[token\] is no key: the key was refused or has expired.* \(401\)",
+    ),
 }
 
 
@@ -495,7 +506,11 @@ def test_chunks_that_fit(model, tmp_path):
         "sampled": rows * [-1.23456789e-05], "advantages": rows * [-1.23456789e-05],
     }  # fmt: skip
     config = {"fwdbwd_max_chunk_len": 10**6, "fwdbwd_max_chunk_bytes_count": most}
-    with FakeTinker(model, tmp_path, config=config) as server, client(server, model) as backend:
+    # Of the two encodings JSON is the larger one.
+    with (
+        FakeTinker(model, tmp_path, config=config, passes="json") as server,
+        client(server, model) as backend,
+    ):
         server.faults = [Fault(FORWARD, "status", 422, '{"detail": "so large"}')]
         options = {"loss": "ppo", "gradients": False, "copies": 1700}
         assert "so large (422)" in backend.ask("pass", datums=[datum], **options)["error"]

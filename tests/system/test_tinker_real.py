@@ -1,12 +1,15 @@
-"""A backend of kind tinker against SkyRL's own server, where it is installed (skyrl_server.py)."""
+"""A backend of kind tinker against SkyRL's own server, where it is installed (skyrl_server.py), and
+its passes read by Tinker's own SDK (WARPGYM_TEST_TINKER_PYTHON: a Python with it)."""
 
+import json
 import math
+import os
 import subprocess
 
 import fake_tinker
 import pytest
 import skyrl_server
-from fake_tinker import Probe
+from fake_tinker import FakeTinker, Probe
 from skyrl_server import ALPHA, SkyRL, adapter_of, read_tensors, write_tensors
 from test_tinker_skyrl import LOSSES, datums_of
 
@@ -15,9 +18,55 @@ RANK = 4
 PLAIN = {"rate": 1e3, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e3, "clip": 0.0}
 
 
+SDK = os.environ.get("WARPGYM_TEST_TINKER_PYTHON", "")
+# Fields that this SDK does not know are left over.
+READ = """
+import json, sys
+from tinker.proto import tinker_public_pb2 as pb
+import numpy as np
+message = pb.ForwardBackwardRequest.FromString(sys.stdin.buffer.read())
+known = pb.ForwardBackwardRequest()
+known.CopyFrom(message)
+known.DiscardUnknownFields()
+types = {pb.DTYPE_FLOAT32: np.float32, pb.DTYPE_INT64: np.int64}
+rows = [
+    {"tokens": np.frombuffer(d.model_input[0].encoded_text.tokens, np.int32).tolist()}
+    | {k: np.frombuffer(t.dense, types[t.dtype]).tolist() for k, t in d.loss_fn_inputs.items()}
+    for d in message.data
+]
+print(json.dumps({
+    "model": message.model_id, "number": message.seq_id, "loss": message.loss_fn,
+    "forward": message.forward_only, "config": dict(message.loss_fn_config), "rows": rows,
+    "unknown": message != known,
+}))
+"""
+
+
+def test_passes_as_the_sdk_reads_them(model, tmp_path):
+    if not SDK:
+        pytest.skip("no SDK of Tinker: WARPGYM_TEST_TINKER_PYTHON names none")
+    datums = datums_of("ppo")
+    with FakeTinker(model, tmp_path) as server:
+        options = (f"tokenizer={model}", f"url={server.url}", f"rank={RANK}")
+        with Probe("tinker", fake_tinker.BASE, *options) as backend:
+            for gradients in (False, True):
+                backend.must(
+                    "pass", datums=datums, gradients=gradients, loss="ppo", config=LOSSES["ppo"]
+                )
+    for body, forward in zip(server.bodies, (True, False), strict=True):
+        run = subprocess.run([SDK, "-c", READ], input=body, check=True, capture_output=True)
+        found = json.loads(run.stdout)
+        assert not found["unknown"] and found["forward"] == forward
+        assert found["number"] > 0 and found["model"].startswith("model_")
+        assert found["config"] == {"clip_low_threshold": 0.8, "clip_high_threshold": 1.3}
+        for row, datum in zip(found["rows"], datums, strict=True):
+            assert row["tokens"] == datum["tokens"] and row["target_tokens"] == datum["targets"]
+            assert row["logprobs"] == pytest.approx(datum["sampled"])
+            assert row["advantages"] == pytest.approx(datum["advantages"])
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    skyrl_server.need()
     directory = tmp_path_factory.mktemp("model")
     subprocess.run([fake_tinker.PROBE, "fresh", directory], check=True)
     return directory
@@ -26,6 +75,7 @@ def model(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(model, tmp_path_factory):
     """It ended with "Unsupported torch dtype: None" on a model of ours."""
+    skyrl_server.need()
     with SkyRL(model, tmp_path_factory.mktemp("skyrl")) as skyrl:
         yield skyrl.wait()
 

@@ -223,7 +223,8 @@ ENDS = {
     "401": (
         [Fault(PASS, "status", 401, detail(f"{KEY} is no key"), skip=1)],
         "", support.USAGE,
-        r"URL: \[token\] is no key: the key was refused; set TINKER_API_KEY or policy.token "
+        r"URL: \[token\] is no key: the key was refused or has expired; set TINKER_API_KEY or "
+        r"policy.token "
         r"\(401\)",
     ),
     "429 that asks for too much": (

@@ -2,7 +2,7 @@
  *
  * A record is its length, the length's checksum, the bytes and their checksum: CRC-32C, rotated and
  * offset ("masked") as TFRecord requires. The bytes are a protocol buffer, Event{wall_time, step,
- * file_version | summary | session_log}, encoded here: the eight messages involved have few fields.
+ * file_version | summary | session_log} (base/protobuf.h).
  *
  * Each process writes a file of its own: a killed process may leave half a record at the end, where
  * readers stop and continue with the next file by name. The number in a name is the time, or one
@@ -19,7 +19,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 
 #include <pthread.h>
@@ -27,17 +26,6 @@
 #include <stdint.h>
 
 #define EVENT_FILE_PREFIX "events.out.tfevents."
-
-/* The wire format of protocol buffers, for writing. Messages are appended to a buf; a nested
- * message is what is appended between protobuf_open, which returns its mark, and protobuf_close.
- * Fields that are 0 are written, too, which readers accept. */
-void protobuf_varint(struct buf *buf, unsigned field, uint64_t value);
-void protobuf_double(struct buf *buf, unsigned field, double value);
-void protobuf_float(struct buf *buf, unsigned field, float value);
-void protobuf_string(struct buf *buf, unsigned field, const char *text);
-void protobuf_doubles(struct buf *buf, unsigned field, const double *values, size_t count);
-size_t protobuf_open(struct buf *buf, unsigned field);
-void protobuf_close(struct buf *buf, size_t mark);
 
 struct event_file {
     int fd; /* -1: closed */

@@ -139,6 +139,7 @@ static json_t *configuration_of(const struct arguments *arguments, const struct 
     json_put(configuration, "gamma", json_number(gym_gamma(settings)));
     json_put(configuration, "reward", json_text(gym_reward(settings)));
     json_put(configuration, "stop_speedup", json_number(gym->stop_speedup));
+    json_put(configuration, "stop_correct", json_boolean(gym->stop_correct));
     json_put(configuration, "coverage", json_text(coverage_names[gym->coverage]));
     json_put(configuration, "evaluation", json_pack("{s:b}", "timing", arguments->timing));
     json_put(configuration, "prompt",

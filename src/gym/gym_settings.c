@@ -31,6 +31,7 @@ static const struct setting_row gym_rows[] = {
     SETTING_FLOAT(stop_speedup, "0", 0, 1e9,
                   "An episode ends with a correct answer that is this many times as fast as the "
                   "reference; 0: only after its turns"),
+    SETTING_BOOL(stop_correct, "false", "Whether an episode ends with any correct answer"),
     SETTING_TEXT(
         style, "auto",
         "Style of prompts (docs/reference/prompts.md): warpgym, kevin, drkernel, or one of "

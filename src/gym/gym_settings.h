@@ -12,6 +12,7 @@ struct gym_settings {
     int reward; /* of reward_words */
     enum coverage_measure coverage;
     double stop_speedup;
+    bool stop_correct;
     const char *style; /* "": auto */
     const char *gpu;   /* a name of gpu_facts.h; "": the one that judges */
     int64_t shots;

@@ -125,6 +125,8 @@ static const struct {
     int64_t turns;
 } endings[] = {
     {"\"stop_speedup\": 1.5", {{"wrong", 0}, {"passed", 1.2}, {"passed", 1.6}}, "solved", 3},
+    {"\"stop_correct\": true", {{"wrong", 0}, {"passed", 0.2}}, "solved", 2},
+    {"\"stop_correct\": true, \"stop_speedup\": 1.5", {{"passed", 0.2}}, "solved", 1},
     {"\"stop_speedup\": 1.5, \"turns\": 2", {{"passed", 1.2}, {"passed", 1.3}}, "turns", 2},
     {"\"stop_speedup\": 1, \"evaluation\": {\"timing\": false}", {{"passed", 0}}, "solved", 1},
     {"\"turns\": 1", {{"passed", 9}}, "turns", 1},

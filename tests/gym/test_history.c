@@ -29,12 +29,25 @@ TEST(choices)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
         size_t places[CAPACITY];
-        size_t chosen = history_choose(rows[i].select, rows[i].values, rows[i].count, rows[i].keep,
-                                       places);
+        struct history_worth worth[CAPACITY] = {{0}};
+        for (size_t t = 0; t < rows[i].count; t++)
+            worth[t].first = rows[i].values[t];
+        size_t chosen = history_choose(rows[i].select, worth, rows[i].count, rows[i].keep, places);
         if (chosen != rows[i].chosen ||
             memcmp(places, rows[i].places, chosen * sizeof *places) != 0)
             fail_msg("row %zu: %zu chosen, the first is %zu", i, chosen, chosen ? places[0] : 0);
     }
+}
+
+/* Coverage first: 0.5 and 0.5 twice, then the reward of both turns, and never the reward alone. */
+TEST(second_values)
+{
+    static const struct history_worth worth[4] = {{0.5, 1}, {0.5, 0}, {0.5, 2}, {0.25, 9}};
+    size_t places[2];
+    assert_int_equal(history_choose(HISTORY_BEST, worth, 4, 2, places), 2);
+    assert_true(places[0] == 1 && places[1] == 2);
+    assert_int_equal(history_choose(HISTORY_TOP, worth, 4, 2, places), 2);
+    assert_true(places[0] == 0 && places[1] == 2);
 }
 
 TEST(turns)

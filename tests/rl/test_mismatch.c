@@ -349,3 +349,33 @@ TEST(quality)
     rl_mismatch_put(&metrics, take, &found);
     assert_true(found.kl == 0.125 && found.count > 40);
 }
+
+TEST(gates)
+{
+    static const struct row row = {.outcome = "++|++", .log_ratio = {0.03, -0.01, 0.01, 0.0101}};
+    const struct rl_gates none = {0}, shift = {.shift = 0.01004}, both = {0.02, 15};
+    struct rl_batch batch;
+    two_turns(&row, &batch);
+    rl_gate(&batch, &none);
+    assert_true(batch.drop[0] == 0 && batch.drop[1] == 0);
+    rl_gate(&batch, &shift); /* means 0.01 and 0.01005 */
+    assert_true(batch.drop[0] == 0 && batch.drop[1] == RL_MISMATCH);
+    two_turns(&row, &batch);
+    batch.sampled[0] = -16; /* of unknown maximum: it passes */
+    batch.trained[0] = -16 + 0.03F;
+    rl_gate(&batch, &both);
+    assert_int_equal(batch.drop[0], 0);
+    batch.collision[0] = 0.25F; /* the likeliest token has a quarter at least: 14.6 above */
+    rl_gate(&batch, &both);
+    assert_int_equal(batch.drop[0], 0);
+    batch.top[0] = -1; /* it is known: 15 above */
+    batch.mask[0] = false;
+    rl_gate(&batch, &both);
+    assert_int_equal(batch.drop[0], 0);
+    batch.mask[0] = true;
+    rl_gate(&batch, &both);
+    assert_int_equal(batch.drop[0], RL_MISMATCH);
+    batch.drop[0] = RL_VOID; /* what is dropped already stays as it is */
+    rl_gate(&batch, &both);
+    assert_int_equal(batch.drop[0], RL_VOID);
+}

@@ -145,3 +145,40 @@ TEST(batches_are_checked)
             fail_msg("%s", err.text);
     }
 }
+
+/* Returns of 0.5, 1 and 2 of one rollout, by γ = 0.5; then what the outcome adds. */
+TEST(outcomes)
+{
+    static const uint32_t turns[3] = {0, 1, 2};
+    static const double rewards[3] = {0, 0, 2};
+    struct rl_return_options options = rl_return_defaults;
+    struct rl_batch batch;
+    options.gamma = 0.5;
+    options.bonus = 0.25;
+    options.penalty = 0.75;
+    rl_test_rows(&batch, 3, (const uint32_t[3]){0}, turns, rewards);
+    memset(batch.correct, 0, 3);
+    rl_returns(&batch, &options);
+    assert_true(batch.returns[0] == 0.5 && batch.returns[1] == 1 && batch.returns[2] == 1.25);
+    batch.correct[1] = true;
+    batch.drop[2] = RL_EXCLUDED; /* the second turn is the last one then */
+    batch.reward[1] = 1;
+    rl_returns(&batch, &options);
+    assert_true(batch.returns[0] == 0.5 && batch.returns[1] == 1.25);
+    batch.drop[1] = RL_EXCLUDED; /* nor does it solve anything */
+    rl_returns(&batch, &options);
+    assert_true(batch.returns[0] == -0.75);
+}
+
+TEST(normalising)
+{
+    static const uint32_t turns[4] = {0, 1, 2, 0};
+    static const double rewards[4] = {1, 1, 1, 5};
+    struct rl_return_options options = rl_return_defaults;
+    struct rl_batch batch;
+    options.normalise = true;
+    rl_test_rows(&batch, 4, (const uint32_t[4]){0}, turns, rewards);
+    rl_returns(&batch, &options); /* 3, 2, 1: mean 2, deviation √(2/3); and a lonely one */
+    assert_true(fabs(batch.returns[0] - sqrt(1.5)) < 1e-12 && fabs(batch.returns[1]) < 1e-12);
+    assert_true(fabs(batch.returns[2] + sqrt(1.5)) < 1e-12 && batch.returns[3] == 5);
+}

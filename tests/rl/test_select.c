@@ -4,6 +4,8 @@
 #include "../support/rl_batches.h"
 #include "../support/test.h"
 
+#include <math.h>
+
 TEST_EACH(NULL, rl_test_free);
 
 #define ROWS 8
@@ -184,4 +186,65 @@ TEST(choice_knows_no_order)
         for (size_t row = 0; row < batch.rows; row++)
             assert_int_equal(batch.drop[row], other.drop[place[row]]);
     }
+}
+
+/* Eight rollouts of a prompt: rewards, tokens, and which of four or two are efficient. */
+static void eight(struct rl_batch *batch)
+{
+    static const double rewards[ROWS] = {1, 0, 2, 0, 3, 0, 0, 0};
+    static const size_t tokens[ROWS] = {1, 4, 3, 2, 9, 8, 5, 1};
+    size_t count = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        count += tokens[i];
+    rl_batch_alloc(batch, &rl_test_arena, ROWS, count);
+    for (size_t i = 0; i < ROWS; i++) {
+        batch->rollout[i] = (uint32_t)i;
+        batch->reward[i] = rewards[i];
+        batch->first[i + 1] = batch->first[i] + tokens[i];
+    }
+}
+
+TEST(efficient_rollouts)
+{
+    /* 4 · 3/8 rounds to the even 2: rewards for a token of 1 and 2/3, and failures of 1 and 2. */
+    static const uint8_t four[ROWS] = {0, 128, 0, 0, 128, 128, 128, 0};
+    static const uint8_t two[ROWS] = {0, 128, 128, 128, 128, 128, 128, 0};
+    struct rl_batch batch;
+    eight(&batch);
+    rl_keep_rollouts(&batch, RL_SELECT_EFFICIENT, 8, 1, 1);
+    for (size_t i = 0; i < ROWS; i++)
+        assert_int_equal(batch.drop[i], 0);
+    rl_keep_rollouts(&batch, RL_SELECT_EFFICIENT, 4, 1, 1);
+    assert_memory_equal(batch.drop, four, ROWS);
+    rl_keep_rollouts(&batch, RL_SELECT_EFFICIENT, 2, 1, 1);
+    assert_memory_equal(batch.drop, two, ROWS);
+    eight(&batch);
+    batch.drop[0] = RL_EXCLUDED; /* it is none of them */
+    rl_keep_rollouts(&batch, RL_SELECT_EFFICIENT, 2, 1, 1);
+    assert_true(batch.drop[0] == RL_EXCLUDED && batch.drop[2] == 0 && batch.drop[7] == 0);
+}
+
+/* How often each failure stays, of weights 1 / tokens but for the floor of 1e-6. */
+TEST(weighted_rollouts)
+{
+    double stays[ROWS] = {0}, any[ROWS] = {0}, shares = 1. / 4 + 1. / 2 + 1. / 8 + 1. / 5 + 1;
+    for (uint64_t step = 0; step < 2000; step++) {
+        struct rl_batch batch;
+        eight(&batch);
+        rl_keep_rollouts(&batch, RL_SELECT_WEIGHTED, 2, 7, step);
+        for (size_t i = 0; i < ROWS; i++)
+            stays[i] += batch.drop[i] == 0;
+        eight(&batch);
+        rl_keep_rollouts(&batch, RL_SELECT_RANDOM, 2, 7, step);
+        for (size_t i = 0; i < ROWS; i++)
+            any[i] += batch.drop[i] == 0;
+        rl_test_free(NULL);
+    }
+    assert_true(fabs(stays[7] / 2000 - 1 / shares) < 0.05);
+    assert_true(fabs(stays[5] / 2000 - 1. / 8 / shares) < 0.03);
+    assert_true(stays[0] + stays[2] + stays[4] == 2000); /* one that is good, one that is not */
+    double best = exp(1), middle = exp(2. / 3), worst = exp(1. / 3);
+    assert_true(fabs(stays[0] / 2000 - best / (best + middle + worst)) < 0.05);
+    for (size_t i = 0; i < ROWS; i++)
+        assert_true(fabs(any[i] / 2000 - 0.25) < 0.05);
 }

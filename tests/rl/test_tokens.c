@@ -123,3 +123,12 @@ TEST(kl)
                 fail_msg("discount %g, token %zu: %g", penalties[i].discount, t, advantage[t]);
     }
 }
+
+TEST(adaptive_penalty)
+{
+    assert_true(fabs(rl_kl_adapt(0.1, 0.022, 0.02, 64, 1000) - 0.1 * (1 + 0.1 * 0.064)) < 1e-12);
+    assert_true(fabs(rl_kl_adapt(0.1, 9, 0.02, 64, 1000) - 0.1 * (1 + 0.2 * 0.064)) < 1e-12);
+    assert_true(fabs(rl_kl_adapt(0.1, -9, 0.02, 64, 1000) - 0.1 * (1 - 0.2 * 0.064)) < 1e-12);
+    assert_true(rl_kl_adapt(0.1, 9, 0.02, 0, 1000) == 0.1);
+    assert_true(rl_kl_adapt(0.1, NAN, 0.02, 64, 1000) > 0); /* an unknown distance is no reason */
+}

@@ -77,7 +77,11 @@ static const char all_pairs[] =
     "train.sft_schedule=constant train.measure=fast_1 train.lora_rank=8 "
     "train.evaluate_top_p=0.9 train.entropy=0.01 train.energy=tokens "
     "train.energy_importance=squared train.token_gamma=0.9 train.token_lambda=0.8 "
-    "train.reweigh=both train.standardise=on";
+    "train.reweigh=both train.standardise=on train.success_bonus=0.5 "
+    "train.failure_penalty=0.25 train.normalise_returns=on train.gate_shift=0.01 "
+    "train.gate_instability=15 train.surplus=weighted train.oversample=1.5 "
+    "train.oversample_prompts=1.25 train.max_tokens_later=10:100,20:200 train.kl=0.1 "
+    "train.kl_target=0.02";
 
 TEST(fields)
 {
@@ -116,6 +120,18 @@ TEST(fields)
     SAME(method->advantage.lambda, 0.8);
     SAME(method->reweighing, RL_REWEIGH_BOTH);
     SAME(method->standardise, true);
+    SAME(method->returns.bonus, 0.5);
+    SAME(method->returns.penalty, 0.25);
+    SAME(method->returns.normalise, true);
+    SAME(method->gates.shift, 0.01);
+    SAME(method->gates.instability, 15);
+    SAME(method->selection, RL_SELECT_WEIGHTED);
+    SAME(method->rollouts, 8); /* of 12 */
+    SAME(config.episodes, 12);
+    SAME(config.problems, 10);
+    SAME(token_schedule_at(&config.max_tokens, 5, 9), 5);
+    SAME(token_schedule_at(&config.max_tokens, 5, 10), 100);
+    SAME(token_schedule_at(&config.max_tokens, 5, 99), 200);
     SAME(method->importance_upper, 5);
     SAME(method->normalisation.aggregation, RL_TOKEN_MEAN);
     SAME(method->normalisation.scale, 7);
@@ -178,6 +194,16 @@ TEST(refused)
         {"train.estimator=turn_optimal_baseline train.rescore=false", "with train.rescore"},
         {"train.reweigh=prompts train.rescore=false",
          "train.reweigh: prompts needs the whole distribution"},
+        {"train.gate_instability=15 train.rescore=false",
+         "train.gate_instability: the distribution"},
+        {"train.gate_shift=0.01 train.rescore=false", "train.gate_shift has nothing to compare"},
+        {"train.kl_target=0.01", "train.kl_target: train.kl is 0"},
+        {"train.max_tokens_later=10", "train.max_tokens_later: '10' is not STEP:TOKENS"},
+        {"train.max_tokens_later=10:0", "is not STEP:TOKENS"},
+        {"train.max_tokens_later=10:5,", "is not STEP:TOKENS"},
+        {"train.max_tokens_later=10:5,10:6", "each step must be above the one before"},
+        {"train.oversample=0.5", "train.oversample: '0.5' is outside 1 to 64"},
+        {"train.surplus=best", "choose one of auto, random, efficient, weighted"},
         {"train.energy=token", "did you mean 'tokens'?"},
         {"train.token_lambda=1.5", "train.token_lambda: '1.5' is outside 0 to 1"},
         {"train.returns=min",

@@ -106,3 +106,85 @@ def test_unknown_distribution(warpgym, world, tmp_path):
                                         "train.estimator=token_optimal_baseline"),
                   expect=support.USAGE)  # fmt: skip
     assert "set train.energy to tokens or rows" in run.complaint
+
+
+# --- returns, and which episodes and problems stay -----------------------------------------------
+
+
+def test_outcome_in_returns(play):
+    pairs = ("train.success_bonus=0.5", "train.failure_penalty=0.25")
+    _, traces, _ = play(*STEP, *pairs)
+    for line in traces:
+        right = line["status"] == "passed"
+        assert line["return"] == pytest.approx(line["reward"] + (0.5 if right else -0.25))
+    assert {line["status"] for line in traces} == {"passed", "wrong"}
+
+
+def test_normalised_returns(play):
+    _, traces, _ = play(*STEP, "train.normalise_returns=on", "gym.turns=3", "train.context=190")
+    episodes = defaultdict(list)
+    for line in traces:
+        episodes[line["rollout"]].append(line["return"])
+    several = [values for values in episodes.values() if statistics.pstdev(values) > 0]
+    assert several
+    for values in several:
+        assert statistics.mean(values) == pytest.approx(0, abs=1e-9)
+        assert statistics.pstdev(values) == pytest.approx(1)
+
+
+def test_oversampling(play):
+    """Of 12 episodes of each problem the 4 that pay most for their tokens stay, of 4 problems 2."""
+    lines, traces, requests = play(
+        "train.problems=plus minus twice half", "train.steps=1", "train.prompts=2",
+        "train.samples=4", "train.oversample=3", "train.oversample_prompts=2",
+        "train.surplus=efficient",
+    )  # fmt: skip
+    assert len(requests) == 1 + 4 * 12 and len(traces) == 48
+    surplus = 128
+    kept = defaultdict(list)
+    for line in traces:
+        if line["drop"] == 0:
+            kept[line["problem"]].append(line)
+    assert len(kept) <= 2 and all(len(lines) == 4 for lines in kept.values())
+    assert lines[0]["batch/datums"] <= 8
+    for problem, stayed in kept.items():
+        for line in traces:
+            if line["problem"] == problem and line["drop"] == surplus and line["reward"] > 0:
+                least = min(one["answer_tokens"] for one in stayed if one["reward"] > 0)
+                assert least <= line["answer_tokens"]
+        assert {line["reward"] > 0 for line in stayed} == {False, True}
+
+
+def test_gates(play):
+    """The engine agrees with itself; but some tokens are far less likely than the likeliest."""
+    passed, _, _ = play(*STEP, "train.gate_shift=0.001", name="shift")
+    assert passed[0]["mismatch_quality/masked_count"] == 0
+    refused, traces, _ = play(*STEP, "train.gate_instability=0.01", name="instability")
+    assert refused[0]["mismatch_quality/masked_count"] > 0
+    assert any(line["drop"] & 8 for line in traces)
+
+
+def test_adaptive_penalty(play):
+    """Weights that do not move are too near to any target: the weight falls, a fifth at most."""
+    pairs = ("train.kl=0.1", "train.kl_target=5", "train.kl_horizon=32", "train.steps=3")
+    lines, _, _ = play(*STEP[:1], *STEP[2:], *pairs)
+    weights = [line["policy/kl_weight"] for line in lines[:3]]
+    assert weights == pytest.approx([0.1, 0.1 * 0.9, 0.1 * 0.9**2])
+
+
+def test_longer_answers(play):
+    pairs = ("train.max_tokens=10", "train.max_tokens_later=1:20,2:120", "train.steps=3")
+    _, traces, _ = play(*STEP[:1], *STEP[2:], *pairs)
+    longest = [max(line["answer_tokens"] for line in traces if line["step"] == step)
+               for step in range(3)]  # fmt: skip
+    assert longest[:2] == [10, 20] and longest[2] > 20
+
+
+def test_first_correct_answer_ends_an_episode(play):
+    _, traces, _ = play(*STEP, "gym.turns=3", "gym.stop_correct=true", "train.context=190")
+    episodes = defaultdict(list)
+    for line in traces:
+        episodes[line["rollout"]].append(line["status"])
+    assert any("passed" in statuses for statuses in episodes.values())
+    for statuses in episodes.values():
+        assert "passed" not in statuses[:-1]

@@ -30,12 +30,12 @@ static json_t *standard_config(const struct settings *settings)
                                "model", "");
     json_t *evaluation = json_pack("{s:n, s:n, s:n, s:n}", "settings", "timing", "timeout_ms",
                                    "priority");
-    return json_pack("{s:n, s:s, s:I, s:f, s:s, s:f, s:s, s:o, s:o, s:o, s:o, s:{s:n, s:n}}",
+    return json_pack("{s:n, s:s, s:I, s:f, s:s, s:f, s:b, s:s, s:o, s:o, s:o, s:o, s:{s:n, s:n}}",
                      "problem", "language", gym_language(settings), "turns", (json_int_t)gym->turns,
                      "gamma", gym_gamma(settings), "reward", gym_reward(settings), "stop_speedup",
-                     gym->stop_speedup, "coverage", coverage_names[gym->coverage], "prompt", prompt,
-                     "history", history, "labels", labels, "evaluation", evaluation, "start",
-                     "code", "verdict");
+                     gym->stop_speedup, "stop_correct", gym->stop_correct, "coverage",
+                     coverage_names[gym->coverage], "prompt", prompt, "history", history, "labels",
+                     labels, "evaluation", evaluation, "start", "code", "verdict");
 }
 
 static int check_keys(const json_t *object, const json_t *standard, struct err *err)
@@ -300,6 +300,8 @@ int episode_config_read(const json_t *resolved, struct episode_config *config, s
         result = read_number(resolved, "gamma", 0, 1, &config->gamma, err);
     if (result == 0)
         result = read_number(resolved, "stop_speedup", 0, 1e9, &config->stop_speedup, err);
+    if (result == 0)
+        result = json_find_bool(resolved, "stop_correct", &config->stop_correct, err);
     if (result == 0)
         result = reward_config_read(json_object_get(resolved, "reward"), &config->reward, err);
     if (result == 0)

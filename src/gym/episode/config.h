@@ -5,7 +5,7 @@
  * but that object counts. Keys as in docs/guide/gym.md:
  *
  *   problem      {"id", "hash"}, or a whole one as in an evaluation request
- *   language, turns, gamma, reward, stop_speedup, coverage
+ *   language, turns, gamma, reward, stop_speedup, stop_correct, coverage
  *   prompt       {"style", "shots", "thinking", "token_budget", "retrieve"}
  *   history      {"iterations", "remain_turns", "select", "select_by"}
  *   evaluation   {"settings", "timing", "timeout_ms", "priority"}: of each evaluation
@@ -35,6 +35,7 @@ struct episode_config {
     enum history_select select;
     enum history_value select_by;
     double gamma, stop_speedup;
+    bool stop_correct;
     struct reward_config reward;
     enum coverage_measure coverage;
     bool timing;

@@ -366,13 +366,19 @@ int episode_load(struct episode **out, struct gym *gym, const json_t *state, str
     return 0;
 }
 
-static double value_of(const struct episode *episode, const json_t *record)
+static struct history_worth worth_of(const struct episode *episode, const json_t *record)
 {
     enum history_value by = episode->config.select_by;
-    if (by == HISTORY_COVERAGE)
-        return json_number_value(
-            json_object_get(json_object_get(record, "reward_parts"), "coverage"));
-    return json_number_value(json_object_get(record, history_value_names[by]));
+    const json_t *parts = json_object_get(record, "reward_parts");
+    double reward = json_number_value(json_object_get(record, "reward"));
+    double coverage = json_number_value(json_object_get(parts, "coverage"));
+    const struct history_worth worth[] = {
+        [HISTORY_REWARD] = {.first = reward},
+        [HISTORY_SPEEDUP] = {.first = json_number_value(json_object_get(record, "speedup"))},
+        [HISTORY_COVERAGE] = {.first = coverage},
+        [HISTORY_COVERAGE_REWARD] = {coverage, reward},
+    };
+    return worth[by];
 }
 
 /* Adds a turn to the conversation, or starts another iteration with a part of the history. False:
@@ -390,25 +396,26 @@ static bool open_next_turn(struct episode *episode)
         return true;
     if (iteration >= config->iterations)
         return false;
-    double *values = mem_alloc((count + 1) * sizeof *values);
+    struct history_worth *worth = mem_alloc((count + 1) * sizeof *worth);
     size_t *places = mem_alloc((size_t)(config->remain_turns + 1) * sizeof *places);
     for (size_t i = 0; i < count; i++)
-        values[i] = value_of(episode, json_array_get(turns_of(episode), i));
-    chosen = history_choose(config->select, values, count, (size_t)config->remain_turns, places);
+        worth[i] = worth_of(episode, json_array_get(turns_of(episode), i));
+    chosen = history_choose(config->select, worth, count, (size_t)config->remain_turns, places);
     json_array_clear(window);
     for (size_t i = 0; i < chosen; i++)
         json_array_append_new(window, json_integer((json_int_t)places[i]));
     json_put(state, "iteration", json_integer(iteration + 1));
-    mem_free(values);
+    mem_free(worth);
     mem_free(places);
     return true;
 }
 
 static bool is_solved(const struct episode *episode, const json_t *record)
 {
+    const struct episode_config *config = &episode->config;
     double speedup = json_number_value(json_object_get(record, "speedup"));
-    return episode->config.stop_speedup > 0 && json_is_true(json_object_get(record, "correct")) &&
-           (!episode->config.timing || speedup >= episode->config.stop_speedup);
+    bool fast = config->stop_speedup > 0 && (!config->timing || speedup >= config->stop_speedup);
+    return json_is_true(json_object_get(record, "correct")) && (config->stop_correct || fast);
 }
 
 static int next_turn_or_iteration(struct episode *episode, const json_t *record, struct err *err)

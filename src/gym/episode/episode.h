@@ -11,7 +11,7 @@
  * evaluations are made, so that they cannot be predicted without the state.
  *
  * It is DONE, with the reason as its `end`:
- *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0:
+ *   solved   a turn is correct, with `stop_correct`; or also `stop_speedup` times as fast (0:
  *            never, as Dr. Kernel does it); if nothing is timed, correctness suffices
  *   turns    the last turn of its last iteration is over (history.h)
  *   budget   task and last feedback alone exceed the conversation's budget

@@ -1,5 +1,7 @@
 #include "gym/episode/history.h"
 
+#include <stdbool.h>
+
 const char *const history_select_names[] = {WORD_NAMES(HISTORY_SELECTS)};
 const char *const history_value_names[] = {WORD_NAMES(HISTORY_VALUES)};
 
@@ -10,15 +12,22 @@ static size_t run_from(size_t first, size_t keep, size_t *places)
     return keep;
 }
 
-static size_t best_run(const double *values, size_t count, size_t keep)
+static bool is_more(struct history_worth one, struct history_worth other)
+{
+    return one.first != other.first ? one.first > other.first : one.second > other.second;
+}
+
+static size_t best_run(const struct history_worth *worth, size_t count, size_t keep)
 {
     size_t best = 0;
-    double most = 0;
+    struct history_worth most = {0};
     for (size_t first = 0; first + keep <= count; first++) {
-        double sum = 0;
-        for (size_t i = 0; i < keep; i++)
-            sum += values[first + i];
-        if (first == 0 || sum > most) {
+        struct history_worth sum = {0};
+        for (size_t i = 0; i < keep; i++) {
+            sum.first += worth[first + i].first;
+            sum.second += worth[first + i].second;
+        }
+        if (first == 0 || is_more(sum, most)) {
             most = sum;
             best = first;
         }
@@ -26,17 +35,17 @@ static size_t best_run(const double *values, size_t count, size_t keep)
     return best;
 }
 
-/* The rank of a turn by descending value. */
-static size_t rank_of(const double *values, size_t count, size_t place)
+/* The rank of a turn by descending worth. */
+static size_t rank_of(const struct history_worth *worth, size_t count, size_t place)
 {
     size_t rank = 0;
     for (size_t i = 0; i < count; i++)
-        rank += values[i] > values[place] || (values[i] == values[place] && i < place);
+        rank += is_more(worth[i], worth[place]) || (i < place && !is_more(worth[place], worth[i]));
     return rank;
 }
 
-size_t history_choose(enum history_select select, const double *values, size_t count, size_t keep,
-                      size_t *places)
+size_t history_choose(enum history_select select, const struct history_worth *worth, size_t count,
+                      size_t keep, size_t *places)
 {
     size_t chosen = 0;
     if (keep > count)
@@ -44,9 +53,9 @@ size_t history_choose(enum history_select select, const double *values, size_t c
     if (select == HISTORY_LAST)
         return run_from(count - keep, keep, places);
     if (select == HISTORY_BEST)
-        return run_from(best_run(values, count, keep), keep, places);
+        return run_from(best_run(worth, count, keep), keep, places);
     for (size_t i = 0; i < count; i++)
-        if (rank_of(values, count, i) < keep)
+        if (rank_of(worth, count, i) < keep)
             places[chosen++] = i;
     return chosen;
 }

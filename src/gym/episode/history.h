@@ -5,7 +5,9 @@
  *   best  the contiguous ones with the highest sum, the first such on ties: the released code
  *   top   those with the highest values, earlier ones on ties: the paper
  *
- * All in their original order. Threads: pure.
+ * The value `coverage_reward` is the coverage, and among equals the reward: sums of both are
+ * compared in this order (`time_coverage_reward` of the released code). All in their original
+ * order. Threads: pure.
  */
 #pragma once
 
@@ -20,14 +22,22 @@ extern const char *const history_select_names[];
 
 /* The values of turns that `best` and `top` compare. */
 #define HISTORY_VALUES(X)                                                                          \
-    X(HISTORY_REWARD, "reward") X(HISTORY_SPEEDUP, "speedup") X(HISTORY_COVERAGE, "coverage")
+    X(HISTORY_REWARD, "reward")                                                                    \
+    X(HISTORY_SPEEDUP, "speedup")                                                                  \
+    X(HISTORY_COVERAGE, "coverage")                                                                \
+    X(HISTORY_COVERAGE_REWARD, "coverage_reward")
 enum history_value { WORD_SYMBOLS(HISTORY_VALUES) };
 extern const char *const history_value_names[];
 
+/* What a turn is compared by: `first`, and among equals `second`. */
+struct history_worth {
+    double first, second;
+};
+
 /* Ascending indices of at most `keep` of `count` turns; returns how many. `places` has room for
  * `keep`. */
-size_t history_choose(enum history_select select, const double *values, size_t count, size_t keep,
-                      size_t *places);
+size_t history_choose(enum history_select select, const struct history_worth *worth, size_t count,
+                      size_t keep, size_t *places);
 
 /* The turns of an episode in all iterations, of which the first has `turns`: turns + (iterations -
  * 1) * (turns - remain). */

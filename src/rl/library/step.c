@@ -12,7 +12,7 @@ static int check_given(const struct warpgym_rl_rows *rows, const struct rl_libra
 {
     const struct rl_method *method = &options->method;
     bool ratios = method->bounds.level != RL_NO_LEVEL || method->bounds.veto > 0 ||
-                  method->importance != RL_NO_LEVEL;
+                  method->importance != RL_NO_LEVEL || method->gates.shift > 0;
     const enum rl_baseline baseline = method->estimator->baseline;
     bool scores = rl_method_needs_scores(method), greedy = baseline == RL_BASELINE_GREEDY;
     const struct {
@@ -27,6 +27,10 @@ static int check_given(const struct warpgym_rl_rows *rows, const struct rl_libra
         {method->coverage.enabled, rows->coverage, "coverage", "coverage rejection looks at"},
         {method->coverage.enabled && !method->coverage.every_turn, rows->correct, "correct",
          "coverage rejection (of correct turns) looks at"},
+        {method->gates.instability > 0, rows->sampled, "sampled", "gate_instability looks at"},
+        {method->gates.instability > 0, rows->collision, "collision", "gate_instability looks at"},
+        {method->returns.bonus > 0 || method->returns.penalty > 0, rows->correct, "correct",
+         "success_bonus and failure_penalty look at"},
         {scores, rows->trained, "trained", "an optimal baseline weighs by"},
         {scores, rows->collision, "collision", "an optimal baseline weighs by"},
         {greedy, rows->baseline, "baseline", "remax compares with"},

@@ -41,8 +41,11 @@ void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, si
     batch->sampled = arena_alloc(arena, tokens * sizeof(float));
     batch->collision = arena_alloc(arena, tokens * sizeof(float));
     batch->value = arena_alloc(arena, tokens * sizeof(float));
-    for (size_t i = 0; i < tokens; i++)
+    batch->top = arena_alloc(arena, tokens * sizeof(float));
+    for (size_t i = 0; i < tokens; i++) {
         batch->collision[i] = NAN;
+        batch->top[i] = NAN;
+    }
 }
 
 size_t rl_rollout_end(const struct rl_batch *batch, size_t row)

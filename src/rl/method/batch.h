@@ -64,9 +64,11 @@ struct rl_batch {
     float *trained;    /* [tokens] log-probability under the weights that are trained */
     float *sampled;    /* [tokens] log-probability when it was sampled */
     float *collision;  /* [tokens] Σ_a π(a)² of the trained weights; NAN: unknown */
-    float *value;      /* [tokens] of a critic, before the token; 0: there is none */
-    double *weight;    /* [tokens] importance weight of rl_importance */
-    double *offset;    /* [tokens] of rl_advantages: a token's advantage beyond its row's */
+    float *top;     /* [tokens] log-probability of the likeliest token there, when it was sampled;
+                       * NAN, or a whole NULL: unknown */
+    float *value;   /* [tokens] of a critic, before the token; 0: there is none */
+    double *weight; /* [tokens] importance weight of rl_importance */
+    double *offset; /* [tokens] of rl_advantages: a token's advantage beyond its row's */
 };
 
 /* Zeroed arrays, masks of true; the caller fills `first`. */

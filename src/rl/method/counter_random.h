@@ -15,6 +15,8 @@ enum rl_stream {
     RL_STREAM_ANSWERS,
     RL_STREAM_HELD_OUT,
     RL_STREAM_SUBSTEPS,
+    RL_STREAM_ROLLOUTS,
+    RL_STREAM_ORDER,
 };
 
 /* 64 bits. */

@@ -92,8 +92,13 @@ int rl_method_preset(const char *name, struct rl_method *method, struct err *err
 
 bool rl_method_needs_scores(const struct rl_method *method)
 {
-    return method->advantage.energy == RL_ENERGY_SCORES &&
-           (rl_estimator_weighs(method->estimator) || method->reweighing != RL_REWEIGH_NONE);
+    bool weighs = rl_estimator_weighs(method->estimator) || method->reweighing != RL_REWEIGH_NONE;
+    return weighs && method->advantage.energy == RL_ENERGY_SCORES;
+}
+
+bool rl_method_uses_scores(const struct rl_method *method)
+{
+    return rl_method_needs_scores(method) || method->gates.instability > 0;
 }
 
 void rl_method_plan(struct rl_method *method, const struct rl_plan *plan)
@@ -161,6 +166,7 @@ void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, ui
         rl_importance(batch, method->importance, method->importance_upper, batch->weight);
     rl_mismatch_measure(batch, &method->bounds, method->importance, method->importance_upper,
                         &report->mismatch);
+    rl_gate(batch, &method->gates);
     rl_mismatch_reject(batch, &method->bounds);
     rl_quality_measure(batch, &report->quality);
     rl_coverage_reject(batch, &method->coverage, seed, step, &report->coverage);
@@ -188,6 +194,8 @@ int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size
     struct rl_advantage_options options = method->advantage;
     options.out = method->rejected_stay ? RL_ANY & ~(unsigned)RL_REJECTED : RL_ANY;
     options.energy_importance = options.energy_importance && method->importance != RL_NO_LEVEL;
+    if (method->rollouts > 0)
+        rl_keep_rollouts(batch, method->selection, method->rollouts, seed, step);
     if (wanted > 0)
         rl_keep_prompts(batch, wanted, seed, step);
     int result = rl_advantages(batch, method->estimator, &options, err);

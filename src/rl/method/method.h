@@ -1,9 +1,9 @@
 /* method: all settings of a step's mathematics in one place, and their order.
  *
- *   rl_method_reject  void turns ─► failed rollouts ─► importance weights ─► mismatch ─► coverage
- *                     ─► returns ─► filter
- *   rl_method_weigh   surplus prompts ─► advantages ─► reweighing ─► standardising ─► weights of
- *                     tokens
+ *   rl_method_reject  void turns ─► failed rollouts ─► importance weights ─► gates ─► mismatch
+ *                     ─► coverage ─► returns ─► filter
+ *   rl_method_weigh   surplus rollouts ─► surplus prompts ─► advantages ─► reweighing
+ *                     ─► standardising ─► weights of tokens
  *
  * Between the two the trainer sees how many prompts are usable, and may draw more: it puts all rows
  * into a new batch and starts again; the same rows are rejected again (rl/method/counter_random.h).
@@ -33,12 +33,15 @@ struct rl_method {
     bool lazy_paid;      /* rewards of turns that coverage rejects count in returns */
     bool rejected_stay;  /* turns that mismatch or coverage rejects count in groups */
     bool filter_rewards; /* not returns */
+    struct rl_gates gates;
     struct rl_ratio_bounds bounds;
     struct rl_coverage_options coverage;
     struct rl_return_options returns; /* except `without` */
     struct rl_filter filter;          /* except `by` and `out`, which follow from the others */
     const struct rl_estimator *estimator;
     struct rl_advantage_options advantage; /* except `out` */
+    enum rl_selection selection;
+    size_t rollouts; /* of a prompt that stay; 0: all */
     enum rl_reweighing reweighing;
     bool standardise;
     enum rl_level importance; /* weights: none, token, turn or sequence */
@@ -49,6 +52,8 @@ struct rl_method {
 
 /* Whether it needs batch->collision. */
 bool rl_method_needs_scores(const struct rl_method *method);
+/* Whether it makes use of it. */
+bool rl_method_uses_scores(const struct rl_method *method);
 
 /* The planned size of a step. */
 struct rl_plan {

@@ -28,6 +28,22 @@ static const struct setting_row method_rows[] = {
     SETTING_OPTIONAL_WORD(unjudged, "auto", EITHER("leave", "zero"),
                           "Turns that could not be judged: leave (as if they did not exist), zero "
                           "(their reward is 0); auto: the method's"),
+    SETTING_OPTIONAL_FLOAT(success_bonus, "auto", "auto", 0, 1000000,
+                           "Added to the return of the last turn of an episode with a correct one; "
+                           "auto: the method's"),
+    SETTING_OPTIONAL_FLOAT(failure_penalty, "auto", "auto", 0, 1000000,
+                           "Taken from the return of the last turn of an episode without; auto: "
+                           "the method's"),
+    SETTING_OPTIONAL_WORD(normalise_returns, "auto", EITHER("off", "on"),
+                          "Whether the returns of an episode's turns get a mean of 0 and a "
+                          "deviation of 1; auto: the method's"),
+    SETTING_OPTIONAL_FLOAT(gate_shift, "auto", "auto", 0, 1000,
+                           "Mean difference of a turn's log-probabilities, trained and sampled, "
+                           "from which on it is rejected; 0: none; auto: the method's"),
+    SETTING_OPTIONAL_FLOAT(gate_instability, "auto", "auto", 0, 1000,
+                           "By how much a token's log-probability may be below that of the "
+                           "likeliest one, before its turn is rejected; 0: any; engine only; auto: "
+                           "the method's"),
     SETTING_OPTIONAL_WORD(bounds_level, "auto", WORDS_IN(RL_LEVELS),
                           "Level at which importance ratios are bounded, to reject mismatch; auto: "
                           "the method's"),
@@ -68,6 +84,10 @@ static const struct setting_row method_rows[] = {
                           "Those values; auto: the method's"),
     SETTING_OPTIONAL_INT(filter_rollouts, "auto", 0, 65536,
                          "Usable episodes that it needs; auto: the method's"),
+    SETTING_OPTIONAL_WORD(surplus, "auto", WORDS_IN(RL_SELECTIONS),
+                          "Which of a problem's episodes stay with train.oversample: random, "
+                          "efficient (high rewards for few tokens, and short failures), weighted "
+                          "(drawn by that); auto: the method's"),
     SETTING_OPTIONAL_WORD(importance, "auto", WORDS_IN(RL_LEVELS),
                           "Level of importance weights; auto: the method's"),
     SETTING_OPTIONAL_FLOAT(importance_upper, "auto", "auto", 0, 1000000,
@@ -160,6 +180,8 @@ static void take_kinds(struct rl_method *method, const struct method_settings *s
         method->bounds.level = (enum rl_level)settings->bounds_level.value;
     if (settings->filter.given)
         method->filter.kind = (enum rl_filter_kind)settings->filter.value;
+    if (settings->surplus.given)
+        method->selection = (enum rl_selection)settings->surplus.value;
     if (settings->importance.given)
         method->importance = (enum rl_level)settings->importance.value;
     if (settings->energy.given)
@@ -187,12 +209,17 @@ static void take_flags(struct rl_method *method, const struct method_settings *s
     take_flag(&settings->filter_values, &method->filter_rewards);
     take_flag(&settings->singleton, &method->advantage.singleton_zero);
     take_flag(&settings->energy_importance, &method->advantage.energy_importance);
+    take_flag(&settings->normalise_returns, &method->returns.normalise);
     take_flag(&settings->standardise, &method->standardise);
 }
 
 static void take_numbers(struct rl_method *method, const struct method_settings *settings)
 {
     struct rl_coverage_options *coverage = &method->coverage;
+    take_number(&settings->success_bonus, &method->returns.bonus);
+    take_number(&settings->failure_penalty, &method->returns.penalty);
+    take_number(&settings->gate_shift, &method->gates.shift);
+    take_number(&settings->gate_instability, &method->gates.instability);
     take_number(&settings->bounds_lower, &method->bounds.lower);
     take_number(&settings->bounds_upper, &method->bounds.upper);
     take_number(&settings->veto, &method->bounds.veto);

@@ -16,6 +16,9 @@ enum train_coverage { WORD_SYMBOLS(TRAIN_COVERAGES) };
 struct method_settings {
     int method; /* of rl_method_words */
     struct optional_word estimator, returns, shaping, void_turns, failed_turns, unjudged;
+    struct optional_float success_bonus, failure_penalty;
+    struct optional_word normalise_returns;
+    struct optional_float gate_shift, gate_instability;
     struct optional_word bounds_level;
     struct optional_float bounds_lower, bounds_upper, veto;
     struct optional_word veto_unit, coverage;
@@ -26,6 +29,7 @@ struct method_settings {
     struct optional_float filter_deviation;
     struct optional_word filter_values;
     struct optional_int filter_rollouts;
+    struct optional_word surplus;
     struct optional_word importance;
     struct optional_float importance_upper;
     struct optional_word aggregation;

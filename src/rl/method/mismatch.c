@@ -92,6 +92,34 @@ void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio)
     }
 }
 
+/* NAN: unknown. */
+static double below_top(const struct rl_batch *batch, size_t token)
+{
+    double top = batch->top ? (double)batch->top[token] : NAN;
+    if (isnan(top))
+        top = log((double)batch->collision[token]);
+    return (double)batch->sampled[token] - top;
+}
+
+static bool passes_gates(const struct rl_batch *batch, const struct rl_gates *gates, size_t row)
+{
+    size_t count;
+    double sum = sum_log_ratios(batch, row, row + 1, &count);
+    if (gates->shift > 0 && count > 0 && !(fabs(sum / (double)count) < gates->shift))
+        return false;
+    for (size_t i = batch->first[row]; gates->instability > 0 && i < batch->first[row + 1]; i++)
+        if (batch->mask[i] && below_top(batch, i) <= -gates->instability)
+            return false;
+    return true;
+}
+
+void rl_gate(struct rl_batch *batch, const struct rl_gates *gates)
+{
+    for (size_t row = 0; row < batch->rows; row++)
+        if (batch->drop[row] == 0 && !passes_gates(batch, gates, row))
+            batch->drop[row] |= RL_MISMATCH;
+}
+
 bool rl_within_bounds(const struct rl_ratio_bounds *bounds, double ratio)
 {
     return ratio >= bounds->lower && ratio <= bounds->upper;

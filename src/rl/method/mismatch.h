@@ -32,6 +32,15 @@
     X(RL_GEOMETRIC, "geometric")
 enum rl_level { WORD_SYMBOLS(RL_LEVELS) };
 
+/* Two gates before the bounds (Dr. Kernel's code; off). A turn is rejected (RL_MISMATCH) unless
+ * |mean l| < shift, and unless each token has log π_sampled - max_a log π_sampled(a) above
+ * -instability. Where the sampler reported no such maximum (batch->top), log Σ_a π(a)² is taken for
+ * it, which is at most the maximum; where that is unknown, too, the token passes. */
+struct rl_gates {
+    double shift, instability; /* 0: off */
+};
+void rl_gate(struct rl_batch *batch, const struct rl_gates *gates);
+
 struct rl_ratio_bounds {
     enum rl_level level;
     double lower; /* NAN: 1 / upper */

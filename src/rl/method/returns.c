@@ -2,6 +2,7 @@
 
 #include "gym/reward/reward.h"
 
+#include <math.h>
 #include <string.h>
 
 static void return_max(const double *rewards, const bool *excluded, size_t count, double gamma,
@@ -87,6 +88,36 @@ static void shape_rewards(double *rewards, const bool *excluded, size_t count,
     }
 }
 
+/* The returns of rows [from, to), which are one rollout. */
+static void reward_outcome(struct rl_batch *batch, const struct rl_return_options *options,
+                           size_t from, size_t to)
+{
+    bool solved = false;
+    size_t last = to;
+    for (size_t row = from; row < to; row++) {
+        bool counts = !(batch->drop[row] & RL_EXCLUDED);
+        solved |= counts && batch->correct[row];
+        last = counts ? row : last;
+    }
+    if (last < to)
+        batch->returns[last] += solved ? options->bonus : -options->penalty;
+}
+
+static void normalise_returns(struct rl_batch *batch, size_t from, size_t to)
+{
+    double count = 0, mean = 0, squares = 0;
+    for (size_t row = from; row < to; row++) {
+        if (batch->drop[row] & RL_EXCLUDED)
+            continue;
+        double off = batch->returns[row] - mean;
+        mean += off / ++count;
+        squares += off * (batch->returns[row] - mean);
+    }
+    double deviation = count > 1 ? sqrt(squares / count) : 0;
+    for (size_t row = from; deviation > 1e-8 && row < to; row++)
+        batch->returns[row] = (batch->returns[row] - mean) / deviation;
+}
+
 void rl_returns(struct rl_batch *batch, const struct rl_return_options *options)
 {
     double *rewards = mem_alloc((batch->rows + 1) * sizeof *rewards);
@@ -101,6 +132,9 @@ void rl_returns(struct rl_batch *batch, const struct rl_return_options *options)
             shape_rewards(rewards + row, excluded + row, end - row, options);
         options->rule->compute(rewards + row, excluded + row, end - row, options->gamma,
                                batch->returns + row);
+        reward_outcome(batch, options, row, end);
+        if (options->normalise)
+            normalise_returns(batch, row, end);
     }
     mem_free(rewards);
     mem_free(excluded);

@@ -11,6 +11,10 @@
  * turn before sees the one behind, its own return is the next one's); a row with a bit of `without`
  * is there, with a reward of 0.
  *
+ * Afterwards, on a rollout's returns: its last turn's gets `bonus` if some turn is correct, else
+ * loses `penalty`; `normalise` makes their mean 0 and their deviation (N) 1, if it is above 1e-8
+ * (kernel_rl's success_bonus, failure_penalty and normalize_returns; off).
+ *
  * Shaping (off; residual rewards of Dr. Kernel's code): r'_t = r_t - r_{t-1} first; `unbiased`
  * replaces the last reward by (1 - γ) r_T before that. gym/reward/reward.h has the recursion
  * itself.
@@ -43,6 +47,8 @@ struct rl_return_options {
     /* Bits of enum rl_drop. RL_VOID | RL_COVERAGE: a lazy later turn does not pay earlier ones; the
      * original is RL_VOID. */
     unsigned without;
+    double bonus, penalty;
+    bool normalise;
 };
 extern const struct rl_return_options rl_return_defaults; /* sum, 1, none, RL_VOID | RL_COVERAGE */
 

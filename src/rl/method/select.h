@@ -58,6 +58,25 @@ size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, siz
  * rollouts stay; ties are broken at random. */
 void rl_keep_prompts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint64_t step);
 
+/* Which rollouts of a prompt stay when more were played (sample oversampling of Dr. Kernel's code):
+ *
+ *   random      any
+ *   efficient   the last reward R of a rollout decides, and the number n of its tokens: of rollouts
+ *               with R > 0 those with the highest R / n, of the others the shortest, in the
+ *               proportion of both (at least one of each)
+ *   weighted    likewise, but drawn without replacement: with weights softmax(R / n) and
+ *               softmax(log of the share of 1 / n)
+ */
+#define RL_SELECTIONS(X)                                                                           \
+    X(RL_SELECT_RANDOM, "random")                                                                  \
+    X(RL_SELECT_EFFICIENT, "efficient")                                                            \
+    X(RL_SELECT_WEIGHTED, "weighted")
+enum rl_selection { WORD_SYMBOLS(RL_SELECTIONS) };
+
+/* Marks all of each prompt's usable rollouts but `wanted` as RL_SURPLUS. */
+void rl_keep_rollouts(struct rl_batch *batch, enum rl_selection selection, size_t wanted,
+                      uint64_t seed, uint64_t step);
+
 /* Turns that the originals remove from training before anything else is computed, or keep in it;
  * all off by default. */
 

@@ -119,3 +119,9 @@ double rl_kl_penalty(const struct rl_batch *batch, const float *base, double coe
     }
     return mean;
 }
+
+double rl_kl_adapt(double coefficient, double kl, double target, double rows, double horizon)
+{
+    double error = fmin(fmax(kl / target - 1, -0.2), 0.2);
+    return isfinite(error) ? fmax(coefficient * (1 + error * rows / horizon), 0) : coefficient;
+}

@@ -51,6 +51,10 @@ void rl_token_weights(const struct rl_batch *batch, const struct rl_normalisatio
 void rl_token_advantages(const struct rl_batch *batch, const double *weight,
                          const double *importance, double *advantage);
 
+/* The coefficient of a penalty after a step of so many rows whose KL was kl (Ziegler et al. 2019):
+ * c (1 + clip(kl / target - 1, -0.2, 0.2) rows / horizon). */
+double rl_kl_adapt(double coefficient, double kl, double target, double rows, double horizon);
+
 /* Adds w(token) c (mean d - d) to each token that counts, d = log π_sampled - log π_base: an
  * estimate of the gradient of -c KL(π || base) (Tinker's cookbook). discount > 0: of (mean d - d),
  * a token has its row's discounted sum from itself on. base, weight, advantage [tokens]. Returns

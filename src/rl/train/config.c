@@ -89,10 +89,22 @@ static void take_service(struct train_config *config)
     }
 }
 
+static void take_counts(struct train_config *config, const struct settings *settings)
+{
+    const struct train_settings *train = train_settings(settings);
+    config->problems = (size_t)ceil(train->oversample_prompts * (double)train->prompts);
+    config->episodes = (size_t)ceil(train->oversample * (double)train->samples);
+    if (config->episodes > (size_t)train->samples)
+        config->method.rollouts = (size_t)train->samples;
+    /* its own check has passed */
+    (void)!token_schedule_read(&config->max_tokens, train->max_tokens_later, NULL);
+}
+
 static void take_all(struct train_config *config, const struct settings *settings)
 {
     *config = (struct train_config){0};
     take_method(&config->method, settings);
+    take_counts(config, settings);
     config->loss = loss_of_policy(method_settings(settings)->loss);
     method_settings_loss(&config->loss_config, method_settings(settings));
     take_train_backend(config, settings);
@@ -144,6 +156,11 @@ static void check_method(const struct check *check, const struct rl_method *meth
         const char *path = drop_refused(check, &rest);
         settings_refuse(check->errors, check->settings, path, "%s: %s", path, err.text);
     }
+    if (method->gates.instability > 0 &&
+        (check->train->backend != TRAIN_ENGINE || !check->train->rescore))
+        settings_refuse(check->errors, check->settings, "train.gate_instability",
+                        "train.gate_instability: the distribution of each token is needed, which "
+                        "only the engine has, and only with train.rescore");
     if (rl_method_needs_scores(method) &&
         (check->train->backend != TRAIN_ENGINE || !check->train->rescore)) {
         bool weighs = rl_estimator_weighs(method->estimator);
@@ -214,6 +231,7 @@ static void check_unscored(const struct check *check, const struct rl_method *me
     } rows[] = {
         {method->bounds.level != RL_NO_LEVEL, "train.bounds_level", "train.bounds_level"},
         {method->bounds.veto > 0, "train.veto", "train.veto"},
+        {method->gates.shift > 0, "train.gate_shift", "train.gate_shift"},
         {check->train->ratio == TRAIN_RATIO_TRAINED, "train.ratio", "train.ratio=trained"},
         {check->train->guard_kl > 0, "train.guard_kl", "train.guard_kl"},
     };
@@ -225,6 +243,14 @@ static void check_unscored(const struct check *check, const struct rl_method *me
                             rows[i].name);
 }
 
+static void check_kl(const struct check *check)
+{
+    if (check->train->kl_target > 0 && !(method_settings(check->settings)->kl > 0))
+        settings_refuse(check->errors, check->settings, "train.kl_target",
+                        "train.kl_target: train.kl is 0, and there is nothing to adapt; set it to "
+                        "the first weight of the penalty, such as 0.01");
+}
+
 static void check_all(const struct check *check, const struct train_config *config)
 {
     if (check->train->backend == TRAIN_TINKER)
@@ -233,6 +259,7 @@ static void check_all(const struct check *check, const struct train_config *conf
     if (check->train->steps > 0)
         check_plan(check, &config->method);
     check_loss(check, config);
+    check_kl(check);
     if (!check->train->rescore)
         check_unscored(check, &config->method);
     if (config->method.importance != RL_NO_LEVEL && check->train->ratio != TRAIN_RATIO_TRAINED)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rl/method/method.h"
+#include "rl/train/token_schedule.h"
 #include "rl/train/train_settings.h"
 
 #define TRAIN_NOTES_MAX 2
@@ -17,6 +18,8 @@ struct train_config {
     struct lm_adam adam;
     struct train_backend_options backend; /* but for `cancelled` */
     struct train_backend_sampling sampling, evaluation;
+    struct token_schedule max_tokens; /* changes of their max_tokens */
+    size_t problems, episodes;        /* played for a step, and of each problem */
     /* What a service cannot do, and what is done instead: static texts, NULL behind the last. */
     const char *notes[TRAIN_NOTES_MAX + 1];
 };

@@ -57,6 +57,7 @@ struct trainer {
     struct train_data_position position;
     struct stages stages;
     struct train_guard guard;
+    double kl;                 /* weight of the penalty */
     json_t *evaluation;        /* metrics of the evaluation before `step`; NULL: none */
     double best;               /* of train.measure; NAN: never measured */
     uint64_t best_step, worse; /* evaluations since */
@@ -141,6 +142,10 @@ NODISCARD int trainer_step(struct trainer *trainer, struct err *err);
 
 /* Makes samples come from the newest weights; no rollouts may be running. */
 NODISCARD int trainer_refresh(struct trainer *trainer, struct err *err);
+/* The sampling of a step, out of that of the first one. */
+struct train_backend_sampling trainer_sampling(const struct trainer *trainer,
+                                               const struct train_backend_sampling *first,
+                                               uint64_t step);
 /* Starts collecting as `which` says; the trainer fills in the common options. */
 NODISCARD int trainer_start_collecting(struct round **out, struct trainer *trainer,
                                        const struct collector_options *which, const char *reward,

@@ -5,6 +5,7 @@
 #include "lm/ops/backend.h"
 #include "rl/train/config.h"
 #include "rl/train/stage.h"
+#include "rl/train/token_schedule.h"
 
 #define TOKENS_MOST 16777216
 #define STEPS_MOST 100000000
@@ -16,6 +17,13 @@ static int check_stages(const char *text, struct err *err)
     if (result == 0)
         stages_close(&stages);
     return result;
+}
+
+static int check_max_tokens_later(const char *text, struct err *err)
+{
+    struct token_schedule schedule;
+    int result = token_schedule_read(&schedule, text, err);
+    return result < 0 ? err_prefix(err, "train.max_tokens_later") : 0;
 }
 
 static int check_url(const char *url, struct err *err)
@@ -66,6 +74,11 @@ static const struct setting_row train_rows[] = {
                 "Steps of reinforcement learning; 0: fine-tuning only"),
     SETTING_INT(prompts, "8", 1, 65536, "Problems of a step"),
     SETTING_INT(samples, "8", 1, 65536, "Episodes of each problem"),
+    SETTING_FLOAT(oversample, "1", 1, 64,
+                  "Episodes of each problem that are played for one that stays (train.surplus)"),
+    SETTING_FLOAT(oversample_prompts, "1", 1, 64,
+                  "Problems of a step's first round for one that stays: those that teach nothing "
+                  "leave first"),
     SETTING_INT(rounds, "1", 1, 1000,
                 "Dynamic sampling: rounds in which a step draws problems to replace those that "
                 "teach nothing; 1: none are replaced"),
@@ -80,6 +93,10 @@ static const struct setting_row train_rows[] = {
                 "Seed of the order of problems, of all answers and draws"),
     SETTING_OPTIONAL_INT(max_tokens, "4096", 1, TOKENS_MOST,
                          "Most tokens of one answer; auto: what the context leaves"),
+    SETTING_TEXT(max_tokens_later, "none",
+                 "Its later values: STEP:TOKENS, separated by commas (\"30:16384, 60:22528\"); "
+                 "none: it stays",
+                 .absent = "none", .check = check_max_tokens_later),
     SETTING_FLOAT(temperature, "1", 0, 10, "Sampling temperature of answers that are trained on"),
     SETTING_FLOAT(top_p, "1", 0.0001, 1, "Probability mass that they are sampled from"),
     SETTING_INT(top_k, "0", 0, TOKENS_MOST,
@@ -91,6 +108,11 @@ static const struct setting_row train_rows[] = {
     SETTING_BOOL(rescore, "true",
                  "Whether the trainer's log-probabilities are computed before each step; without, "
                  "the sampler's are used and no mismatch is seen"),
+    SETTING_FLOAT(kl_target, "0", 0, 1000000,
+                  "Distance from the initial model that train.kl is adapted to after each step; 0: "
+                  "train.kl stays"),
+    SETTING_FLOAT(kl_horizon, "10000", 1, 1000000000000,
+                  "Turns over which it is: in so many it changes by at most a fifth"),
     SETTING_FLOAT(rate, "0.00001", 0, 1, "Learning rate"),
     SETTING_FLOAT(beta1, "0.9", 0, 0.999999, "AdamW's beta1"),
     SETTING_FLOAT(beta2, "0.95", 0, 0.999999, "AdamW's beta2"),

@@ -28,9 +28,11 @@ struct train_settings {
     double held_out_share;
     bool timing;
     int64_t steps, prompts, samples, rounds;
+    double oversample, oversample_prompts;
     bool round_whole;
     int64_t jobs, staleness, seed;
     struct optional_int max_tokens;
+    const char *max_tokens_later; /* "": none */
     double temperature, top_p;
     int64_t top_k;
     bool thinking;
@@ -38,6 +40,7 @@ struct train_settings {
     enum train_ratio ratio;
     bool rescore;
 
+    double kl_target, kl_horizon;
     double rate, beta1, beta2, epsilon, decay, clip;
     enum lm_schedule schedule;
     int64_t warmup;

@@ -164,7 +164,7 @@ static int score_tokens(const struct train_step *step, struct train_backend *bac
 int train_step_score(struct train_step *step, struct train_backend *backend, struct err *err)
 {
     struct rl_batch *batch = &step->batch;
-    bool whole = backend && rl_method_needs_scores(step->options.method);
+    bool whole = backend && rl_method_uses_scores(step->options.method);
     int result = backend ? score_tokens(step, backend, &step->trained,
                                         whole ? &step->collision : NULL, &step->scored, err)
                          : 0;

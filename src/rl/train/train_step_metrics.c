@@ -205,6 +205,8 @@ static void measure_tokens(const struct train_step *step, json_t *metrics)
     put_metric(metrics, "policy/entropy", mean_of(&entropy)); /* E[-log π] of the sampled tokens */
     if (isfinite(step->kl))
         put_metric(metrics, "policy/kl_base", step->kl);
+    if (isfinite(step->kl))
+        put_metric(metrics, "policy/kl_weight", step->options.kl);
 }
 
 void train_step_measure(const struct train_step *step, json_t *metrics)

@@ -30,6 +30,7 @@ static json_t *trainer_state(const struct trainer *trainer)
     json_put(state, "changes", json_integer((json_int_t)train_backend_steps(trainer->backend)));
     json_put(state, "stage", stages_state(&trainer->stages));
     json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
+    json_put(state, "kl", json_number(trainer->kl));
     json_put(state, "best", json_number(trainer->best));
     json_put(state, "best_step", json_integer((json_int_t)trainer->best_step));
     json_put(state, "worse", json_integer((json_int_t)trainer->worse));
@@ -80,7 +81,8 @@ static int read_counts(struct trainer *trainer, const json_t *state, struct err 
             return result;
         *rows[i].to = (uint64_t)value;
     }
-    return json_find_double(state, "best", &trainer->best, err);
+    int result = json_find_double(state, "kl", &trainer->kl, err);
+    return result < 0 ? result : json_find_double(state, "best", &trainer->best, err);
 }
 
 /* With other problems neither the order nor the best evaluation is valid. */

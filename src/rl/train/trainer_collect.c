@@ -70,6 +70,16 @@ void trainer_free_rounds(struct round *round)
     }
 }
 
+struct train_backend_sampling trainer_sampling(const struct trainer *trainer,
+                                               const struct train_backend_sampling *first,
+                                               uint64_t step)
+{
+    struct train_backend_sampling sampling = *first;
+    uint64_t since = step > trainer->finetune.steps ? step - trainer->finetune.steps : 0;
+    sampling.max_tokens = token_schedule_at(&trainer->config.max_tokens, first->max_tokens, since);
+    return sampling;
+}
+
 /* Starts a further round of a step, after *round (NULL: the first), which becomes the new one. */
 static int start_round(struct trainer *trainer, uint64_t step, size_t problems,
                        struct round **round, struct err *err)
@@ -79,13 +89,13 @@ static int start_round(struct trainer *trainer, uint64_t step, size_t problems,
     struct round *before = *round, *next = NULL;
     json_t *tasks = train_data_draw(&trainer->data, &trainer->position, problems);
     const struct collector_options which = {
-        .sampling = trainer->config.sampling,
+        .sampling = trainer_sampling(trainer, &trainer->config.sampling, step),
         .seed = (uint64_t)train->seed,
         .step = step,
         .name = "train",
         .tasks = tasks,
         .first_task = before ? before->tasks : 0,
-        .samples = (size_t)train->samples,
+        .samples = trainer->config.episodes,
         .greedy = trainer->config.method.estimator->baseline == RL_BASELINE_GREEDY,
     };
     int result = trainer_start_collecting(&next, trainer, &which,
@@ -111,8 +121,7 @@ static int start_step(struct trainer *trainer, uint64_t step, struct round **rou
     *round = NULL;
     int result = trainer_refresh(trainer, err);
     if (result == 0)
-        result = start_round(trainer, step, (size_t)train_settings(trainer->settings)->prompts,
-                             round, err);
+        result = start_round(trainer, step, trainer->config.problems, round, err);
     return result;
 }
 

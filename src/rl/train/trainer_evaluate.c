@@ -26,7 +26,7 @@ static int collect_held_out(struct trainer *trainer, struct round **round, struc
     const struct settings *settings = trainer->settings;
     const struct train_settings *train = train_settings(settings);
     const struct collector_options which = {
-        .sampling = trainer->config.evaluation,
+        .sampling = trainer_sampling(trainer, &trainer->config.evaluation, trainer->step),
         .seed = rl_random_bits((uint64_t)train->seed, 0, RL_STREAM_HELD_OUT, 0),
         .step = trainer->step,
         .name = "evaluate",

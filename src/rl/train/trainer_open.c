@@ -92,6 +92,7 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
         result = open_evaluator(trainer, err);
     if (result == 0 && client_settings(settings)->url[0])
         gym_judged_on(trainer->gym, NULL);
+    trainer->kl = method_settings(settings)->kl;
     trainer->steps = trainer->finetune.steps + (uint64_t)train->steps;
     return result;
 }

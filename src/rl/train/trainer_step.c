@@ -60,6 +60,22 @@ static int update_policy(struct trainer *trainer, struct train_step *step,
     return result;
 }
 
+/* 0: as many as there are. */
+static size_t wanted_prompts(const struct trainer *trainer)
+{
+    const struct train_settings *train = train_settings(trainer->settings);
+    bool more = train->rounds > 1 || trainer->config.problems > (size_t)train->prompts;
+    return more ? (size_t)train->prompts : 0;
+}
+
+static void adapt_kl(struct trainer *trainer, const struct train_step *step)
+{
+    const struct train_settings *train = train_settings(trainer->settings);
+    if (train->kl_target > 0)
+        trainer->kl = rl_kl_adapt(trainer->kl, step->kl, train->kl_target, (double)step->batch.rows,
+                                  train->kl_horizon);
+}
+
 /* Everything after collecting, and the records. */
 static int train_on_rollouts(struct trainer *trainer, struct train_step *step, struct times *times,
                              struct err *err)
@@ -68,7 +84,7 @@ static int train_on_rollouts(struct trainer *trainer, struct train_step *step, s
     struct lm_adam adam = trainer->config.adam;
     struct train_step_result trained;
     int64_t lap_ns = clock_now_ns();
-    int result = train_step_weigh(step, train->rounds > 1 ? (size_t)train->prompts : 0, err);
+    int result = train_step_weigh(step, wanted_prompts(trainer), err);
     if (result < 0)
         return result;
     times->assemble += lap_s(&lap_ns);
@@ -90,6 +106,7 @@ static int train_on_rollouts(struct trainer *trainer, struct train_step *step, s
     if (result == 0)
         trainer_report_progress(trainer, step->datum_count, metrics);
     json_decref(metrics);
+    adapt_kl(trainer, step);
     return result;
 }
 
@@ -116,9 +133,9 @@ int trainer_step(struct trainer *trainer, struct err *err)
         .loss = trainer->config.loss,
         .config = trainer->config.loss_config,
         .ratio_trained = train->ratio == TRAIN_RATIO_TRAINED,
-        .kl = method->kl,
+        .kl = trainer->kl,
         .kl_discount = method->kl_discount,
-        .samples = (size_t)train->samples,
+        .samples = trainer->config.episodes,
         .substeps = (size_t)train->substeps,
         .seed = (uint64_t)train->seed,
         .step = trainer->step,

@@ -188,3 +188,79 @@ def test_first_correct_answer_ends_an_episode(play):
     assert any("passed" in statuses for statuses in episodes.values())
     for statuses in episodes.values():
         assert "passed" not in statuses[:-1]
+
+
+# --- which problems come next --------------------------------------------------------------------
+
+ALL = "train.problems=plus minus twice half"
+
+
+def only_plus(request):
+    """Each answer to `plus` is right, none to another problem."""
+    verdict = v1_server.plain_verdict(request)
+    right = name_of(request) == "plus"
+    return verdict | {"status": "passed" if right else "wrong", "correct": right}
+
+
+def played(traces):
+    steps = defaultdict(list)
+    for line in traces:
+        if line["problem"] not in steps[line["step"]]:
+            steps[line["step"]].append(line["problem"])
+    return [problem for step in sorted(steps) for problem in steps[step]]
+
+
+def seen(out):
+    (last,) = support.read_lines(out / "checkpoints.jsonl")[-1:]
+    return {index: (rate, uses, values) for index, rate, uses, values in last["state"]["seen"]}
+
+
+@pytest.mark.parametrize("order", ["priority", "moderate"])
+def test_solved_problems_come_less(play, order):
+    """What is always solved is never played again; what never is stays, or stays now and then."""
+    pairs = (ALL, "train.steps=12", "train.prompts=1", "train.samples=2", f"train.order={order}")
+    _, traces, _ = play(*pairs, judge=only_plus)
+    problems = played(traces)
+    assert len(problems) == 12 and problems.count("plus") == (1 if "plus" in problems else 0)
+    if order == "priority":
+        assert {"minus", "twice", "half"} <= set(problems)
+
+
+def test_curriculum(play, warpgym, world, tmp_path):
+    """Around problems that are always solved; and a run that was interrupted goes on alike."""
+    pairs = (ALL, "train.prompts=2", "train.samples=2", "train.order=target",
+             "train.order_target=1", "train.order_fresh=0")  # fmt: skip
+    _, traces, _ = play(*pairs, "train.steps=8", judge=only_plus)
+    problems = played(traces)
+    known = [p for p in problems[8:] if p == "plus"]  # after each had its turn
+    assert len(known) >= 3
+    out = tmp_path / "run"
+    records = seen(out)
+    assert records[0][0] == 1 and all(records[i][0] == 0 for i in (1, 2, 3) if i in records)
+    assert sum(uses for _, uses, _ in records.values()) == 16
+
+    halves = tmp_path / "halves"
+    with v1_server.Server(only_plus) as server:
+        for steps in (3, 8):
+            warpgym.ok(*tiny_world.arguments(world, halves, *pairs, f"train.steps={steps}",
+                                             "--server", server.url))  # fmt: skip
+    assert tiny_world.traces(halves) == traces and seen(halves) == records
+
+
+def test_critic(play, tmp_path):
+    """The value of a problem's turn is its mean return so far."""
+    pairs = (PROBLEMS, "train.steps=3", "train.prompts=2", "train.samples=8", "train.filter=none")
+    _, traces, _ = play(*pairs, "train.estimator=egae", "train.critic=0.5")
+    means = {"plus": None, "minus": None}
+    for step in range(3):
+        for problem, value in means.items():
+            rewards = [t["reward"] for t in traces
+                       if t["problem"] == problem and t["step"] == step]  # fmt: skip
+            mean = statistics.mean(rewards)
+            means[problem] = mean if value is None else value + 0.5 * (mean - value)
+    values = {index: line[2][0] for index, line in seen(tmp_path / "run").items()}
+    assert values == {0: pytest.approx(means["plus"]), 1: pytest.approx(means["minus"])}
+    _, without, _ = play(*pairs, "train.estimator=egae", name="without")
+    assert [line["advantage"] for line in without[:16]] == [t["advantage"] for t in traces[:16]]
+    later = [(a["advantage"], b["advantage"]) for a, b in zip(traces, without, strict=True)]
+    assert any(one != other for one, other in later[16:])

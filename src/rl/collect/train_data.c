@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "gym/episode/history.h"
 #include "gym/episode/tasks.h"
 #include "gym/gym_settings.h"
 #include "rl/method/counter_random.h"
@@ -9,6 +10,8 @@
 
 #include <math.h>
 #include <string.h>
+
+#define EPOCHS_PASSED 8
 
 int train_data_tasks(const char *text, const struct settings *settings,
                      const struct paths_list *search_paths, json_t **tasks, struct err *err)
@@ -90,6 +93,12 @@ static void make_digest(struct train_data *data)
     hash_finish(hash, data->digest);
 }
 
+static size_t most_turns(const struct settings *settings)
+{
+    const struct gym_settings *gym = gym_settings(settings);
+    return (size_t)history_turns(gym->turns, gym->remain_turns, gym->iterations);
+}
+
 int train_data_open(struct train_data *data, const struct settings *settings,
                     const struct paths_list *search_paths, struct err *err)
 {
@@ -115,6 +124,13 @@ int train_data_open(struct train_data *data, const struct settings *settings,
             train->problems);
     }
     make_digest(data);
+    data->kind = (struct train_order){.kind = train->order,
+                                      .low = train->order_low,
+                                      .high = train->order_high,
+                                      .target = train->order_target,
+                                      .width = train->order_width,
+                                      .fresh = train->order_fresh};
+    problem_records_open(&data->records, data->train, most_turns(settings));
     data->order = mem_alloc((json_array_size(data->train) + 1) * sizeof *data->order);
     rl_shuffle(data->seed, 0, RL_STREAM_DATA, data->order, json_array_size(data->train));
     return 0;
@@ -124,22 +140,62 @@ void train_data_close(struct train_data *data)
 {
     json_decref(data->train);
     json_decref(data->held_out);
+    problem_records_close(&data->records);
     mem_free(data->order);
     *data = (struct train_data){0};
+}
+
+/* The next problem of the epoch's order. */
+static size_t next_problem(struct train_data *data, struct train_data_position *place)
+{
+    size_t all = json_array_size(data->train);
+    if (place->index >= all)
+        *place = (struct train_data_position){.epoch = place->epoch + 1};
+    if (data->epoch != place->epoch) {
+        data->epoch = place->epoch;
+        rl_shuffle(data->seed, data->epoch, RL_STREAM_DATA, data->order, all);
+    }
+    return data->order[place->index++];
+}
+
+/* The next one that stays; any, if none did for some epochs. */
+static size_t next_kept(struct train_data *data, struct train_data_position *place)
+{
+    size_t tries = EPOCHS_PASSED * json_array_size(data->train), index = next_problem(data, place);
+    while (data->kind.kind != TRAIN_SHUFFLED && tries-- > 0 &&
+           rl_uniform(data->seed, place->epoch, RL_STREAM_ORDER, index) >=
+               train_order_keep(&data->kind, data->records.list[index].rate))
+        index = next_problem(data, place);
+    return index;
+}
+
+/* Positions count the problems that were drawn. */
+static void draw_by_target(struct train_data *data, struct train_data_position *place, size_t count,
+                           size_t *chosen)
+{
+    size_t all = json_array_size(data->train);
+    for (size_t done = 0, some = 0; done < count; done += some) {
+        some = count - done < all ? count - done : all;
+        train_order_draw(&data->kind, &data->records, data->seed, place->epoch * all + place->index,
+                         some, chosen + done);
+        place->index += some;
+        if (place->index >= all)
+            *place = (struct train_data_position){place->epoch + 1, place->index - all};
+    }
 }
 
 json_t *train_data_draw(struct train_data *data, struct train_data_position *place, size_t count)
 {
     json_t *tasks = json_array();
-    size_t all = json_array_size(data->train);
-    for (size_t i = 0; i < count && all > 0; i++) {
-        if (place->index >= all)
-            *place = (struct train_data_position){.epoch = place->epoch + 1};
-        if (data->epoch != place->epoch) {
-            data->epoch = place->epoch;
-            rl_shuffle(data->seed, data->epoch, RL_STREAM_DATA, data->order, all);
-        }
-        json_array_append(tasks, json_array_get(data->train, data->order[place->index++]));
+    size_t *chosen = mem_alloc((count + 1) * sizeof *chosen);
+    if (json_array_size(data->train) == 0)
+        count = 0;
+    if (data->kind.kind == TRAIN_TARGET)
+        draw_by_target(data, place, count, chosen);
+    for (size_t i = 0; i < count; i++) {
+        size_t index = data->kind.kind == TRAIN_TARGET ? chosen[i] : next_kept(data, place);
+        json_array_append(tasks, json_array_get(data->train, index));
     }
+    mem_free(chosen);
     return tasks;
 }

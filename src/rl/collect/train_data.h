@@ -1,8 +1,9 @@
 /* train_data: the problems of a run: those to train on, their order, and those held out.
  *
  * The order of an epoch is a permutation that depends on (seed, epoch) only: a position is two
- * numbers. No problem is in both sets: problems that train.held_out names, or train.held_out_share
- * draws, are removed from train.problems.
+ * numbers. With another train.order than `shuffled` it depends on `records`, too, which a
+ * checkpoint has. No problem is in both sets: problems that train.held_out names, or
+ * train.held_out_share draws, are removed from train.problems.
  *
  * Ownership: tasks belong to the data. Threads: one at a time. Errors: ERR_INPUT, ERR_MISSING.
  */
@@ -12,6 +13,8 @@
 #include "base/hash.h"
 #include "base/paths.h"
 #include "base/settings.h"
+#include "rl/collect/problem_record.h"
+#include "rl/collect/train_order.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -22,6 +25,8 @@ struct train_data {
     char digest[HASH_HEX_BYTES]; /* of both, in order: a resumed run must have the same */
     uint64_t seed;
     size_t *order; /* of `epoch` */
+    struct train_order kind;
+    struct problem_records records; /* of `train` */
     uint64_t epoch;
 };
 

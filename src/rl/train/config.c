@@ -251,6 +251,21 @@ static void check_kl(const struct check *check)
                         "the first weight of the penalty, such as 0.01");
 }
 
+/* Settings that only some others read. */
+static void check_unread(const struct check *check, const struct train_config *config)
+{
+    const struct train_settings *train = check->train;
+    if (train->order_low > train->order_high)
+        settings_refuse(check->errors, check->settings, "train.order_low",
+                        "train.order_low: %g is above train.order_high, %g", train->order_low,
+                        train->order_high);
+    if (train->critic > 0 && config->method.estimator->baseline != RL_BASELINE_CRITIC)
+        settings_refuse(check->errors, check->settings, "train.critic",
+                        "train.critic: %s has no critic; take train.estimator=egae or gae, or "
+                        "leave it out",
+                        config->method.estimator->name);
+}
+
 static void check_all(const struct check *check, const struct train_config *config)
 {
     if (check->train->backend == TRAIN_TINKER)
@@ -260,6 +275,7 @@ static void check_all(const struct check *check, const struct train_config *conf
         check_plan(check, &config->method);
     check_loss(check, config);
     check_kl(check);
+    check_unread(check, config);
     if (!check->train->rescore)
         check_unscored(check, &config->method);
     if (config->method.importance != RL_NO_LEVEL && check->train->ratio != TRAIN_RATIO_TRAINED)

@@ -79,6 +79,21 @@ static const struct setting_row train_rows[] = {
     SETTING_FLOAT(oversample_prompts, "1", 1, 64,
                   "Problems of a step's first round for one that stays: those that teach nothing "
                   "leave first"),
+    SETTING_WORD(order, "shuffled", WORDS_IN(TRAIN_ORDERS),
+                 "Which problems come next: shuffled, priority (rather those that are seldom "
+                 "solved), moderate (those solved now and then), target (those solved about as "
+                 "often as train.order_target, and seldom played): a curriculum"),
+    SETTING_FLOAT(order_memory, "1", 0.001, 1,
+                  "Share of a step in a problem's solve rate; 1: that of the last step alone"),
+    SETTING_FLOAT(order_low, "0.1", 0, 1, "Least solve rate of a moderate problem"),
+    SETTING_FLOAT(order_high, "0.9", 0, 1, "Greatest one"),
+    SETTING_FLOAT(order_target, "0.5", 0, 1, "Solve rate that train.order=target prefers"),
+    SETTING_FLOAT(order_width, "0.1", 0.001, 10, "Deviation from it that is still preferred"),
+    SETTING_FLOAT(order_fresh, "0.2", 0, 1,
+                  "Weight of problems that were seldom played; 1: nothing else counts"),
+    SETTING_FLOAT(critic, "0", 0, 1,
+                  "Share of a step in the mean return of each problem and turn, which is the value "
+                  "that gae and egae start from; 0: that value is 0"),
     SETTING_INT(rounds, "1", 1, 1000,
                 "Dynamic sampling: rounds in which a step draws problems to replace those that "
                 "teach nothing; 1: none are replaced"),

@@ -4,6 +4,7 @@
 #include "base/settings.h"
 #include "lm/train/optimizer.h"
 #include "policy/train_backend.h"
+#include "rl/collect/train_order.h"
 #include "rl/method/method_settings.h"
 
 #define TRAIN_RATIOS(X) X(TRAIN_RATIO_SAMPLED, "sampled") X(TRAIN_RATIO_TRAINED, "trained")
@@ -29,6 +30,9 @@ struct train_settings {
     bool timing;
     int64_t steps, prompts, samples, rounds;
     double oversample, oversample_prompts;
+    enum train_order_kind order;
+    double order_memory, order_low, order_high, order_target, order_width, order_fresh;
+    double critic;
     bool round_whole;
     int64_t jobs, staleness, seed;
     struct optional_int max_tokens;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "rl/collect/collector.h"
+#include "rl/collect/problem_record.h"
 #include "rl/method/method.h"
 
 struct train_step_options {
@@ -58,6 +59,11 @@ void train_step_deinit(struct train_step *step);
 /* Adds rollouts, without failed ones, and makes the batch of all. ERR_INTERNAL: rl_batch_check. */
 NODISCARD int train_step_gather(struct train_step *step, const struct rl_rollout *rollouts,
                                 size_t count, struct err *err);
+/* Fills in the critic's values, from the records. */
+void train_step_values(struct train_step *step, const struct problem_records *records);
+/* Adds what the step's rollouts showed to the records. */
+void train_step_record(const struct train_step *step, struct problem_records *records,
+                       double memory, double critic);
 /* Computes the log-probabilities of the new rows; backend NULL: the sampler's are used as the
  * trainer's. */
 NODISCARD int train_step_score(struct train_step *step, struct train_backend *backend,

@@ -29,6 +29,7 @@ static json_t *trainer_state(const struct trainer *trainer)
              position_json(trainer->finetune.position.epoch, trainer->finetune.position.index));
     json_put(state, "changes", json_integer((json_int_t)train_backend_steps(trainer->backend)));
     json_put(state, "stage", stages_state(&trainer->stages));
+    json_put(state, "seen", problem_records_state(&trainer->data.records));
     json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
     json_put(state, "kl", json_number(trainer->kl));
     json_put(state, "best", json_number(trainer->best));
@@ -115,6 +116,9 @@ static int read_state(struct trainer *trainer, const json_t *state, struct err *
         result = stages_restore(&trainer->stages, stage, err);
     if (result == 0)
         result = read_counts(trainer, state, err);
+    if (result == 0)
+        result = problem_records_restore(&trainer->data.records, json_object_get(state, "seen"),
+                                         err);
     if (result == 0)
         result = json_find_object(state, "evaluation", &evaluation, err);
     if (result == 0 && evaluation)

@@ -188,6 +188,8 @@ static int add_rollouts(struct trainer *trainer, struct train_step *step, struct
     if (result == 0)
         result = train_step_gather(step, rollouts, count, err);
     if (result == 0)
+        train_step_values(step, &trainer->data.records);
+    if (result == 0)
         result = check_judged(trainer, step, rollouts, count, err);
     if (result == 0)
         result = train_step_score(step,

@@ -117,7 +117,9 @@ static int collect_and_train(struct trainer *trainer, struct train_step *step, s
     int64_t lap_ns = times.begun_ns;
     int result = trainer_collect(trainer, step, round, err);
     if (result == 0) {
+        const struct train_settings *train = train_settings(trainer->settings);
         update_stages(trainer, step); /* they decide the reward of the next step */
+        train_step_record(step, &trainer->data.records, train->order_memory, train->critic);
         result = trainer_collect_ahead(trainer, err);
     }
     times.rollout = lap_s(&lap_ns);

@@ -37,7 +37,7 @@ HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIF
 CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
 LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
 LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lcurl \
-	-lpcre2-8 -lutf8proc -lm -lpthread
+	-lpcre2-8 -lutf8proc -lz -lm -lpthread
 
 # All C files of a folder and of those below it.
 sources = $(wildcard $(1)/*.c $(1)/*/*.c)

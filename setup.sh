@@ -14,7 +14,8 @@ cd "$(dirname "$0")" || exit 1
 packages=(
     gcc g++ libc6-dev make ca-certificates
     libjansson-dev libfyaml-dev libseccomp-dev libssl-dev libffi-dev libsqlite3-dev libhiredis-dev
-    libmicrohttpd-dev libcurl4-openssl-dev libpcre2-dev libutf8proc-dev libopenblas0-pthread uthash-dev
+    libmicrohttpd-dev libcurl4-openssl-dev libpcre2-dev libutf8proc-dev zlib1g-dev libopenblas0-pthread
+    uthash-dev
     libcmocka-dev redis-server iproute2
     jq patchelf
 )

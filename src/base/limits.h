@@ -48,13 +48,15 @@
 #define LIMIT_FEED_EVENTS 16384              /* events that wait for their listeners */
 #define LIMIT_KNOWN_PROBLEMS 4096            /* whose hashes a server remembers */
 #define LIMIT_CLIENT_URL_BYTES 2048
-#define LIMIT_CLIENT_TARGET_BYTES ((size_t)8 << 10)  /* path and query that a client asks for */
-#define LIMIT_CLIENT_ANSWER_BYTES ((size_t)64 << 20) /* one answer of a server */
-#define LIMIT_TINKER_BODY_BYTES ((size_t)64 << 20)   /* one request to a Tinker server */
-#define LIMIT_CLIENT_ERROR_BYTES ((size_t)64 << 10)  /* one error answer */
-#define LIMIT_CLIENT_BATCH_BYTES ((size_t)8 << 20)   /* requests that are sent together */
-#define LIMIT_CLIENT_BATCH_JOBS 100                  /* likewise; a server accepts 1000 */
-#define LIMIT_METRIC_SERIES 128                      /* different label values of one metric */
+#define LIMIT_CLIENT_TARGET_BYTES ((size_t)8 << 10)   /* path and query that a client asks for */
+#define LIMIT_CLIENT_ANSWER_BYTES ((size_t)64 << 20)  /* one answer of a server */
+#define LIMIT_TINKER_ARCHIVE_BYTES ((size_t)64 << 30) /* one adapter, unpacked */
+#define LIMIT_TINKER_ARCHIVE_FILES 64
+#define LIMIT_TINKER_BODY_BYTES ((size_t)64 << 20)  /* one request to a Tinker server */
+#define LIMIT_CLIENT_ERROR_BYTES ((size_t)64 << 10) /* one error answer */
+#define LIMIT_CLIENT_BATCH_BYTES ((size_t)8 << 20)  /* requests that are sent together */
+#define LIMIT_CLIENT_BATCH_JOBS 100                 /* likewise; a server accepts 1000 */
+#define LIMIT_METRIC_SERIES 128                     /* different label values of one metric */
 #define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255
 #define LIMIT_EXAMPLE_REFERENCE_CHARS 50000 /* of one retrieved example; longer ones are left out */

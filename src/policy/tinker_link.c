@@ -399,6 +399,11 @@ static int attempt_exchange(void *context, struct http_flow *flow, struct endpoi
     const int64_t began_ns = clock_now_ns();
     enum action action = send_once(exchange, flow, &reply, &result, err);
     exchange->sent.status = reply.status;
+    if (exchange->call->location) {
+        mem_free(*exchange->call->location);
+        *exchange->call->location = reply.location;
+        reply.location = NULL;
+    }
     exchange->sent.unknown = may_have_been_taken(exchange, &reply, result == 0);
     if (action == ACTION_POLL_AGAIN)
         result = 0;

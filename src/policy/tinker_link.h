@@ -54,6 +54,7 @@ struct tinker_call {
     const struct buf *body; /* NULL: none */
     const char *content;    /* its media type; NULL: JSON */
     tinker_decode *decode;  /* reads a result in protocol buffers; NULL: JSON alone is wanted */
+    char **location;        /* where a redirection points to, the caller's; NULL: not wanted */
     int accepted;           /* a further status that is not an error; 0: none */
     bool once;              /* one attempt, of a few seconds at most */
     bool owned;             /* it names state on the server: a 404 means that it is lost */

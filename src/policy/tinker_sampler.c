@@ -5,6 +5,8 @@
 #include "policy/tinker_proto.h"
 #include "policy/tinker_wire.h"
 
+#include <inttypes.h>
+
 #define LOST_FUTURES_MAX 3 /* futures of one sample that a server may lose */
 
 void tinker_sampler_init(struct tinker_sampler *sampler, struct tinker_model *model,
@@ -17,8 +19,22 @@ void tinker_sampler_init(struct tinker_sampler *sampler, struct tinker_model *mo
         sampler->stops[i] = stops->ids[i];
 }
 
+/* SkyRL never deletes the copy of weights that a sampler came from. Best effort. */
+static void remove_kept(struct tinker_sampler *sampler)
+{
+    const struct tinker_call call = {.method = "DELETE", .target = sampler->kept, .once = true};
+    json_t *answer = NULL;
+    if (!sampler->kept)
+        return;
+    (void)!tinker_send(sampler->model->shutdown, &call, &answer, NULL, NULL);
+    json_decref(answer);
+    mem_free(sampler->kept);
+    sampler->kept = NULL;
+}
+
 void tinker_sampler_deinit(struct tinker_sampler *sampler)
 {
+    remove_kept(sampler);
     mem_free(sampler->id);
     pthread_mutex_destroy(&sampler->lock);
 }
@@ -87,6 +103,14 @@ static int read_frozen(struct tinker_sampler *sampler, const json_t *result, cha
                    "the server's answer to save_weights_for_sampler names no sampler");
 }
 
+/* Under the name that SkyRL gives to an unnamed copy (its API, save_weights_for_sampler). */
+static char *skyrl_copy(const struct tinker_model *model, uint64_t sampler)
+{
+    return mem_printf("/api/v1/training_runs/%s/checkpoints/sampler_weights/ss%" PRIu64
+                      "_seq%" PRIu64,
+                      model->id, sampler, model->number + 1);
+}
+
 int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *err)
 {
     struct tinker_model *model = sampler->model;
@@ -102,12 +126,18 @@ int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *err)
         return code;
     tinker_add_number(&body, "sampling_session_seq_id", sampler->samplers);
     tinker_add_text(&body, "type", "save_weights_for_sampler");
+    char *kept = model->server.skyrl ? skyrl_copy(model, sampler->samplers) : NULL;
     code = tinker_model_do(model, &request, &body, &result, &sent, err);
     sampler->samplers += sent.unknown || tinker_was_taken(&sent);
     if (code == 0)
         code = read_frozen(sampler, result, &id, err);
-    if (code == 0)
+    if (code == 0) {
         set_id(sampler, id);
+        remove_kept(sampler);
+        sampler->kept = kept;
+        kept = NULL;
+    }
+    mem_free(kept);
     json_decref(result);
     return code;
 }

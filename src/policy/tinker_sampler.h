@@ -18,6 +18,7 @@ struct tinker_sampler {
 
     pthread_mutex_t lock; /* a sample must not wait for a pass; taken after the model's */
     char *id;             /* NULL: not created yet */
+    char *kept; /* what SkyRL keeps on its disk for it, as a request's target; NULL: nothing */
 };
 
 void tinker_sampler_init(struct tinker_sampler *sampler, struct tinker_model *model,

@@ -132,18 +132,24 @@ static size_t limit_of(const json_t *answer, const char *key, size_t standard)
     return found > 0 && found < CHUNK_MOST ? (size_t)found : standard;
 }
 
+static void read_sizes(struct tinker_session *session, const json_t *answer)
+{
+    session->chunk_count = limit_of(answer, "fwdbwd_max_chunk_len", CHUNK_COUNT);
+    session->chunk_bytes = limit_of(answer, "fwdbwd_max_chunk_bytes_count", CHUNK_BYTES);
+    if (session->chunk_bytes > TINKER_CHUNK_BYTES_MAX)
+        session->chunk_bytes = TINKER_CHUNK_BYTES_MAX;
+}
+
 /* Servers before 0.18 lack this. */
-static int read_client_config(struct tinker_session *session, struct tinker_link *link,
-                              const struct tinker_link_options *options, struct err *err)
+int tinker_session_configure(struct tinker_session *session, struct tinker_link *link,
+                             const struct tinker_link_options *options, struct err *err)
 {
     json_t *answer = NULL;
     int result = post_request(link, "/api/v1/client/config",
                               "{\"sdk_version\":\"" PROTOCOL_VERSION "\"}", 404, &answer, err);
     const json_t *unpaid = json_object_get(answer, "billing_exception_max_pause_duration_sec");
-    session->chunk_count = limit_of(answer, "fwdbwd_max_chunk_len", CHUNK_COUNT);
-    session->chunk_bytes = limit_of(answer, "fwdbwd_max_chunk_bytes_count", CHUNK_BYTES);
-    if (session->chunk_bytes > TINKER_CHUNK_BYTES_MAX)
-        session->chunk_bytes = TINKER_CHUNK_BYTES_MAX;
+    if (session)
+        read_sizes(session, answer);
     if (json_is_number(unpaid))
         tinker_link_set_unpaid(link, json_number_value(unpaid));
     if (result == 0 && options->token)
@@ -206,7 +212,7 @@ int tinker_session_open(struct tinker_session *session, struct tinker_link *link
                         struct err *err)
 {
     *session = (struct tinker_session){0};
-    int result = read_client_config(session, link, options, err);
+    int result = tinker_session_configure(session, link, options, err);
     if (result == 0)
         result = check_model_offered(session, link, model, err);
     if (result == 0)

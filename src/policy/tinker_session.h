@@ -16,6 +16,10 @@ struct tinker_session {
     struct tinker_heartbeat *heartbeat;
 };
 
+/* Asks for the server's configuration alone: how keys are exchanged, how long a 402 is repeated.
+ * *session (NULL: not wanted) gets the sizes of passes. */
+NODISCARD int tinker_session_configure(struct tinker_session *session, struct tinker_link *link,
+                                       const struct tinker_link_options *options, struct err *err);
 /* `options` are those of `link`; the heartbeat has its own link, which ends with the session.
  * ERR_INPUT if the server does not offer `model`, with the nearest name. */
 NODISCARD int tinker_session_open(struct tinker_session *session, struct tinker_link *link,

@@ -1,5 +1,6 @@
 #include "policy/tinker_train.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -260,6 +261,30 @@ static int save_under_name(struct tinker_model *model, struct tinker_link *link,
     return code;
 }
 
+/* The same weights in the form that can be downloaded, under the same name. A checkpoint without
+ * them is good for resuming. */
+static int save_twin(struct tinker_model *model, struct tinker_link *link, const char *name,
+                     struct err *err)
+{
+    const struct tinker_request request = {.link = link,
+                                           .target = "/api/v1/save_weights_for_sampler",
+                                           .accepted = 409};
+    struct buf body;
+    json_t *result = NULL;
+    struct err why;
+    int code = tinker_model_begin(model, &request, &body, &why);
+    if (code == 0) {
+        tinker_add_text(&body, "path", name);
+        tinker_add_text(&body, "type", "save_weights_for_sampler");
+        code = tinker_model_do(model, &request, &body, &result, NULL, &why);
+    }
+    json_decref(result);
+    if (code < 0 && code != ERR_CANCELLED)
+        log_event(LOG_LEVEL_WARN, "policy", "a checkpoint cannot be exported", "name", name, "why",
+                  why.text, NULL);
+    return code == ERR_CANCELLED ? err_set(err, code, "%s", why.text) : 0;
+}
+
 /* An earlier request whose response was lost may have taken the name. That checkpoint may be
  * incomplete, so retry under a new name. */
 static int save_over_link(struct tinker_model *model, struct tinker_link *link, const char *name,
@@ -270,6 +295,8 @@ static int save_over_link(struct tinker_model *model, struct tinker_link *link, 
     for (unsigned i = 0; i < NAMES && taken && result == 0; i++) {
         char *plain = tinker_name(name, i);
         result = save_under_name(model, link, plain, &taken, where, err);
+        if (result == 0 && !taken)
+            result = save_twin(model, link, plain, err);
         mem_free(plain);
     }
     if (result == 0 && taken)
@@ -350,17 +377,18 @@ int tinker_checkpoint_load(struct tinker_model *model, struct tinker_sampler *sa
 
 int tinker_checkpoint_forget(struct tinker_model *model, const char *where, struct err *err)
 {
+    static const char *const kinds[] = {"sampler_weights", "weights"};
     struct tinker_path path;
-    json_t *answer = NULL;
     int result = tinker_path_parse(&path, where, err);
-    if (result == 0) {
-        char *target = mem_printf("/api/v1/training_runs/%s/checkpoints/weights/%s", path.run,
+    for (size_t i = 0; i < COUNT(kinds) && result == 0; i++) {
+        json_t *answer = NULL;
+        char *target = mem_printf("/api/v1/training_runs/%s/checkpoints/%s/%s", path.run, kinds[i],
                                   path.name);
         const struct tinker_call call = {.method = "DELETE", .target = target, .accepted = 404};
         result = tinker_send(model->link, &call, &answer, NULL, err);
         mem_free(target);
+        json_decref(answer);
     }
-    json_decref(answer);
     tinker_path_deinit(&path);
     return result;
 }

@@ -5,7 +5,8 @@
  * datums. A failed step, or a failed pass with gradients, leaves the model torn.
  *
  * A checkpoint is weights and optimiser state under the name of the server's training run
- * ("tinker://RUN/weights/NAME").
+ * ("tinker://RUN/weights/NAME"), and the same weights as an adapter ("…/sampler_weights/NAME"),
+ * which tinker_archive downloads.
  *
  * Threads: with the model's lock held, except tinker_checkpoint_forget.
  */

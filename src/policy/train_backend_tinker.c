@@ -38,8 +38,8 @@ static int unlocked(struct tinker *tinker, int code, struct err *err)
 static void tinker_close(void *state)
 {
     struct tinker *tinker = state;
+    tinker_sampler_deinit(&tinker->sampler); /* it asks over the model's link */
     tinker_model_deinit(&tinker->model);
-    tinker_sampler_deinit(&tinker->sampler);
     mem_free(tinker);
 }
 
@@ -173,7 +173,7 @@ static int tinker_export(void *state, const char *directory, struct err *err)
 {
     (void)state, (void)directory;
     return err_set(err, ERR_UNSUPPORTED,
-                   "the weights are with the Tinker server: its own tools download them");
+                   "the weights are with the Tinker server: `warpgym runs export` downloads them");
 }
 
 const struct train_backend_ops train_backend_tinker = {

@@ -28,9 +28,11 @@ weights and the gradient of a step by its datums, and does not clip.
 """
 
 import base64
+import io
 import json
 import pathlib
 import subprocess
+import tarfile
 import threading
 import time
 
@@ -141,6 +143,8 @@ class FakeTinker(FakeServer):
         self.bodies = []  # of passes in protocol buffers
         self.passes = passes  # their encoding: "json", "proto" (SDKs since 0.25), "both"
         self.tokens, self.lifetime = [], 3600  # that keys were exchanged for, and their seconds
+        self.archives, self.missing = {}, 0  # other bytes for a name; how many never come
+        self.archive_url = None  # another place of archives
         self.hidden = False  # no description at SkyRL's root
         self.metrics = {}  # of SkyRL's passes
         config = json.loads((self.directory / "config.json").read_text())
@@ -332,13 +336,44 @@ class FakeTinker(FakeServer):
 
     # --- sampling ---
 
+    def save_for_samplers(self, body):
+        """Under a name: what is kept is an archive of the adapter."""
+        path = f"tinker://{body['model_id']}/sampler_weights/{body['path']}"
+        known = (body["model_id"], body["seq_id"]) in self.asked
+        if path in self.checkpoints and not known:
+            raise Refused(409, "there is a checkpoint of that name")
+
+        def run(model):
+            folder = self.folder / f"adapter-{len(self.checkpoints)}"
+            model.probe.must("export", directory=str(folder))
+            self.checkpoints[path] = self.archive_of(folder)
+            return {"path": path, "type": "save_weights_for_sampler"}
+
+        return self.numbered("save_weights_for_sampler", body, run)
+
+    def archive_of(self, folder):
+        """As SkyRL makes it: without `target_modules`."""
+        config = json.loads((folder / "adapter_config.json").read_text())
+        if self.skyrl:
+            config["target_modules"] = None
+        (folder / "adapter_config.json").write_text(json.dumps(config))
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+            archive.add(folder, arcname="" if self.skyrl else "adapter")
+        return buffer.getvalue()
+
     def freeze(self, body):
+        if "path" in body:
+            return self.save_for_samplers(body)
+
         def run(model):
             self.checked(model.probe.ask("refresh"))
             model.version += 1
             name = f"{body['model_id']}_sample_{body['sampling_session_seq_id']}"
             self.samplers[name] = (model, model.version)
-            if self.skyrl:
+            if self.skyrl:  # which keeps a copy on its disk
+                copy = f"ss{body['sampling_session_seq_id']}_seq{body['seq_id']}"
+                self.checkpoints[f"tinker://{body['model_id']}/sampler_weights/{copy}"] = b""
                 return {"path": None, "sampling_session_id": name}
             self.checkpoints[f"tinker://{name}"] = name
             return {"path": f"tinker://{name}", "type": "save_weights_for_sampler"}
@@ -406,11 +441,37 @@ class FakeTinker(FakeServer):
         return {"base_model": self.name, "is_lora": True, "lora_rank": rank}
 
     def forget(self, path):
-        parts = path.split("/")
+        run, kind, name = self.parts_of(path)
         if self.keeps:
             raise Refused(403, "checkpoints are for ever")
-        if not self.checkpoints.pop(f"tinker://{parts[4]}/weights/{parts[7]}", None):
+        if self.checkpoints.pop(f"tinker://{run}/{kind}/{name}", None) is None:
             raise Refused(404, "there is no such checkpoint")
+
+    def parts_of(self, path):
+        """RUN, kind and name in …/training_runs/RUN/checkpoints/[KIND/]NAME[/archive]."""
+        parts = path.split("/")[4:]
+        kind = parts[2] if parts[2] in ("weights", "sampler_weights") else None
+        return parts[0], kind or "sampler_weights", parts[3 if kind else 2]
+
+    def archive(self, path):
+        """Where it is; SkyRL redirects, and knows names alone."""
+        run, kind, name = self.parts_of(path)
+        if self.skyrl and f"/{kind}/" in path:
+            raise Refused(404, "Not Found")
+        if f"tinker://{run}/{kind}/{name}" not in self.checkpoints:
+            raise Refused(404, "Checkpoint not found")
+        return f"{self.archive_url or self.url}/download/{run}/{name}?signature=a%2Fb"
+
+    def downloaded(self, path):
+        run, name = path.split("?")[0].split("/")[2:]
+        given = self.archives.get(name)
+        found = self.checkpoints[f"tinker://{run}/sampler_weights/{name}"]
+        return found if given is None else given
+
+    def copies(self):
+        """Names of what samplers came from."""
+        kept = [path for path in self.checkpoints if "/sampler_weights/" in path]
+        return [path.rsplit("/", 1)[1] for path in kept]
 
     # --- all of it ---
 
@@ -558,7 +619,36 @@ class _Handler(Handler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_GET = do_POST
+    def do_GET(self):
+        fake = self.fake
+        if self.path.startswith("/download/"):
+            data = fake.downloaded(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "application/octet-stream")
+            self.send_header("Content-Length", str(len(data) + fake.missing))
+            self.end_headers()
+            self.wfile.write(data)
+            self.close_connection = fake.missing > 0
+        elif self.path.endswith("/archive"):
+            self.send_archive()
+        else:
+            self.do_POST()
+
+    def send_archive(self):
+        try:
+            where = self.fake.archive(self.path) if self.is_known() else None
+        except Refused as refused:
+            self.send_json({"detail": str(refused)}, refused.status)
+            return
+        if not where:
+            self.send_json({"detail": "no key"}, 401)
+        elif not self.fake.skyrl:
+            self.send_json({"url": where})
+        else:
+            self.send_response(302)
+            self.send_header("Location", where)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
     def do_DELETE(self):
         fake = self.fake

@@ -9,6 +9,7 @@ import subprocess
 import fake_tinker
 import pytest
 import skyrl_server
+import tiny_world
 from fake_tinker import FakeTinker, Probe
 from skyrl_server import ALPHA, SkyRL, adapter_of, read_tensors, write_tensors
 from test_tinker_skyrl import LOSSES, datums_of
@@ -167,3 +168,28 @@ def share(before, steps, name, others):
         steps[name] = [sum(values) for values in zip(*parts, strict=True)]
     for other in others:
         del steps[other]
+
+
+def test_a_run_and_its_export(module_warpgym, tmp_path_factory):
+    """warpgym train against SkyRL's server: two steps, its adapter taken away and read again, and
+    what it leaves on the server's disk."""
+    skyrl_server.need()
+    folder = tmp_path_factory.mktemp("run")
+    config = tiny_world.make(module_warpgym, tmp_path_factory.mktemp("world"))
+    model = config.parent / "base" / "model"
+    with SkyRL(model, folder / "skyrl") as server:
+        server.wait()
+        pairs = (
+            "train.problems=plus minus", "train.steps=2", "train.prompts=1", "train.samples=4",
+            "train.backend=tinker", f"train.url={server.url}", f"train.model={model}",
+            "train.lora_rank=4", "train.context=160", "train.max_tokens=60", "train.save_every=1",
+            "train.keep=1", "policy.timeout_ms=10m",
+        )  # fmt: skip
+        command = tiny_world.arguments(config, folder / "run", *pairs)
+        run = module_warpgym.ok(*command, timeout=900)
+        assert "train.clip: this server (SkyRL's) ignores it" in run.err
+        kept = {path.name for path in server.checkpoints.glob("*/*.tar.gz")}
+        copies = {path.name for path in server.sampler_archives()}
+        assert copies == kept == {"step-000002.tar.gz"}
+        module_warpgym.ok("runs", "export", folder / "run", folder / "adapter", "-c", "last")
+    module_warpgym.ok("lm", "convert", model, folder / "merged", "--merge", folder / "adapter")

@@ -7,12 +7,15 @@
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"
 #include "lm/weights/sidecar_files.h"
+#include "policy/tinker_archive.h"
 #include "rl/run/checkpoints.h"
+#include "rl/train/train_settings.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -126,17 +129,52 @@ static int add_tokenizer(const struct run_view *view, const struct export *expor
     return result;
 }
 
+static int copy_checkpoint(const struct run_view *view, const char *where, const char *to,
+                           struct err *err)
+{
+    char *from = file_from(view->path, where);
+    size_t count;
+    int result = copy_files(from, to, &count, err);
+    if (result == 0 && count == 0)
+        result = err_set(err, ERR_INPUT, "%s contains neither a model nor an adapter", from);
+    mem_free(from);
+    return result;
+}
+
+/* From the server that the run's settings name, or TINKER_BASE_URL. */
+static int download_checkpoint(const struct run_view *view, const struct export *export,
+                               const char *where, const char *to, struct err *err)
+{
+    char *file = mem_printf("%s/config.yaml", view->path);
+    struct settings settings;
+    bool read = cli_settings_of(&settings, file, NULL, 0);
+    mem_free(file);
+    if (!read)
+        return err_set(err, ERR_INPUT, "%s: its settings do not fit", view->path);
+    const struct train_settings *train = train_settings(&settings);
+    const char *url = train->url[0] ? train->url : getenv("TINKER_BASE_URL");
+    const struct tinker_archive_options options = {url, &settings, &cli_cancelled};
+    int result = url && url[0]
+                     ? tinker_archive_fetch(&options, where, to, err)
+                     : err_set(err, ERR_INPUT,
+                               "%s is on a Tinker server: set TINKER_BASE_URL to it", where);
+    const char *tokenizer = train->tokenizer[0] ? train->tokenizer : train->model;
+    if (result == 0 && !export->tokenizer && file_is_directory(tokenizer))
+        result = lm_sidecar_files_copy(tokenizer, to, err);
+    settings_deinit(&settings);
+    return result;
+}
+
 static int fill_directory(const struct run_view *view, const struct export *export,
-                          const char *from, const char *to, struct err *err)
+                          const char *where, const char *to, struct err *err)
 {
     char *parts = mem_printf("%s.partial", to);
-    size_t count;
     file_remove_tree(parts);
     int result = file_make_directories(parts, 0755, err);
     if (result == 0)
-        result = copy_files(from, parts, &count, err);
-    if (result == 0 && count == 0)
-        result = err_set(err, ERR_INPUT, "%s contains neither a model nor an adapter", from);
+        result = run_checkpoint_is_elsewhere(where)
+                     ? download_checkpoint(view, export, where, parts, err)
+                     : copy_checkpoint(view, where, parts, err);
     if (result == 0)
         result = add_tokenizer(view, export, parts, err);
     if (result == 0 && rename(parts, to) < 0)
@@ -160,14 +198,9 @@ static int export_run(struct cli_call *call, struct run_view *view, void *argume
     if (result == 0 && !(chosen = choose_checkpoint(view, export, all, err)))
         result = err->code;
     if (result == 0) {
-        const char *where = json_text_at(chosen, "where");
-        char *from = file_from(view->path, where);
-        if (run_checkpoint_is_elsewhere(where))
-            result = err_set(err, ERR_INPUT, "%s: checkpoint %s is at %s; fetch it from there",
-                             view->path, json_text_at(chosen, "name"), where);
-        else
-            result = fill_directory(view, export, from, export->out, err);
-        mem_free(from);
+        result = fill_directory(view, export, json_text_at(chosen, "where"), export->out, err);
+        if (result < 0)
+            err_prefix(err, "%s", json_text_at(chosen, "name"));
     }
     if (result == 0)
         fprintf(stderr, "%s: checkpoint %s of %s, step %" JSON_INTEGER_FORMAT "\n", export->out,

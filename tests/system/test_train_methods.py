@@ -264,3 +264,59 @@ def test_critic(play, tmp_path):
     assert [line["advantage"] for line in without[:16]] == [t["advantage"] for t in traces[:16]]
     later = [(a["advantage"], b["advantage"]) for a, b in zip(traces, without, strict=True)]
     assert any(one != other for one, other in later[16:])
+
+
+# --- losses --------------------------------------------------------------------------------------
+
+
+def model_of(tmp_path, name):
+    return (tmp_path / name / "model" / "model.safetensors").read_bytes()
+
+
+def test_ratio_of_a_turn(play, tmp_path):
+    """As the ratio of tokens while the weights are those that sampled; from the second change on
+    it is another one."""
+    pairs = (*STEP, "train.loss=ppo", "train.clip_low=0.5", "train.clip_high=2")
+    losses = {}
+    for level in ("token", "turn"):
+        for substeps in (1, 2):
+            lines, _, _ = play(*pairs, f"train.ratio_level={level}", f"train.substeps={substeps}",
+                               "train.rate=0.01", name=f"{level}{substeps}")  # fmt: skip
+            losses[level, substeps] = (lines[0]["optim/grad_norm"], lines[0]["optim/loss"])
+    assert losses["turn", 1] == pytest.approx(losses["token", 1], rel=1e-3, abs=1e-4)
+    assert losses["turn", 2] != pytest.approx(losses["token", 2], rel=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
+def test_kl_in_the_loss(play, estimator):
+    """It pulls back what has moved away; problems that teach nothing feel it, too."""
+    pairs = (*STEP[:1], *STEP[2:], "train.steps=6", "train.rate=0.01", "train.kl_in=loss",
+             f"train.kl_estimator={estimator}")  # fmt: skip
+    away = {}
+    for weight in ("0.000001", "2"):
+        lines, _, _ = play(*pairs, f"train.kl={weight}", name=weight)
+        away[weight] = abs(lines[5]["policy/kl_base"])
+        assert lines[0]["batch/datums"] == 16
+    if estimator != "k1":  # whose gradient is that of no distance, in expectation 0
+        assert away["2"] < away["0.000001"]
+    assert away["2"] != away["0.000001"]
+
+
+def test_epochs(play):
+    lines, _, _ = play(*STEP, "train.epochs=3", "train.substeps=2", "train.loss=ppo")
+    assert lines[0]["optim/changes"] == 6
+    assert lines[0]["optim/tokens"] > 0
+
+
+def test_long_answers(play):
+    """Those that were cut are not trained on; those near the end lose reward."""
+    cut = (*STEP, "train.max_tokens=60")
+    kept, _, _ = play(*cut, name="kept")
+    masked, traces, _ = play(*cut, "train.overlong=mask", name="masked")
+    assert kept[0]["batch/cut"] == masked[0]["batch/cut"] > 0
+    assert masked[0]["batch/datums"] <= kept[0]["batch/datums"] - masked[0]["batch/cut"]
+    _, traces, _ = play(*cut, "train.overlong_buffer=20", "train.overlong_penalty=0.5")
+    for line in traces:
+        lost = max(line["answer_tokens"] - 40, 0) / 20 * 0.5
+        assert line["return"] == pytest.approx(line["reward"] - lost)
+    assert any(line["return"] < line["reward"] for line in traces)

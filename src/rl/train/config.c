@@ -251,6 +251,43 @@ static void check_kl(const struct check *check)
                         "the first weight of the penalty, such as 0.01");
 }
 
+/* Losses that are computed from log-probabilities here, and not by the backend. */
+static void check_composed(const struct check *check, const struct train_config *config)
+{
+    const struct train_settings *train = check->train;
+    const char *loss = config->loss->name;
+    bool turn = train->ratio_level == TRAIN_RATIO_TURN;
+    bool composed = turn ||
+                    (method_settings(check->settings)->kl > 0 && train->kl_in == TRAIN_KL_LOSS);
+    if (turn && strcmp(loss, "ppo") != 0 && strcmp(loss, "importance_sampling") != 0)
+        settings_refuse(check->errors, check->settings, "train.ratio_level",
+                        "train.ratio_level: %s has no ratio of a turn; take train.loss=ppo", loss);
+    if (composed && method_settings(check->settings)->entropy > 0)
+        settings_refuse(check->errors, check->settings, "train.entropy",
+                        "train.entropy: neither train.ratio_level=turn nor train.kl_in=loss can be "
+                        "combined with it; leave one of them out");
+    if (train->kl_in == TRAIN_KL_LOSS && !(method_settings(check->settings)->kl > 0))
+        settings_refuse(check->errors, check->settings, "train.kl_in",
+                        "train.kl_in: train.kl is 0, and there is no term for the loss; set it, to "
+                        "0.001 say");
+}
+
+static void check_overlong(const struct check *check)
+{
+    const struct train_settings *train = check->train;
+    if (train->overlong_buffer == 0)
+        return;
+    if (!train->max_tokens.given)
+        settings_refuse(
+            check->errors, check->settings, "train.overlong_buffer",
+            "train.overlong_buffer: train.max_tokens is auto, and there is no most that "
+            "it could end at; set train.max_tokens");
+    else if (train->overlong_buffer > train->max_tokens.value)
+        settings_refuse(check->errors, check->settings, "train.overlong_buffer",
+                        "train.overlong_buffer: %lld tokens are more than train.max_tokens, %lld",
+                        (long long)train->overlong_buffer, (long long)train->max_tokens.value);
+}
+
 /* Settings that only some others read. */
 static void check_unread(const struct check *check, const struct train_config *config)
 {
@@ -276,6 +313,8 @@ static void check_all(const struct check *check, const struct train_config *conf
     check_loss(check, config);
     check_kl(check);
     check_unread(check, config);
+    check_composed(check, config);
+    check_overlong(check);
     if (!check->train->rescore)
         check_unscored(check, &config->method);
     if (config->method.importance != RL_NO_LEVEL && check->train->ratio != TRAIN_RATIO_TRAINED)

@@ -123,6 +123,14 @@ static const struct setting_row train_rows[] = {
     SETTING_BOOL(rescore, "true",
                  "Whether the trainer's log-probabilities are computed before each step; without, "
                  "the sampler's are used and no mismatch is seen"),
+    SETTING_WORD(ratio_level, "token", WORDS_IN(TRAIN_RATIO_LEVELS),
+                 "What that ratio is of: token, or turn: the geometric mean over its tokens (GSPO, "
+                 "with train.loss=ppo and bounds such as 0.9997 and 1.0004)"),
+    SETTING_WORD(kl_in, "advantages", WORDS_IN(TRAIN_KL_PLACES),
+                 "Where train.kl counts: in the advantages, from the sampled log-probabilities, or "
+                 "as a term of the loss"),
+    SETTING_WORD(kl_estimator, "k3", WORDS_IN(RL_KL_ESTIMATORS),
+                 "Estimator of the distance in the loss (docs/reference/methods.md)"),
     SETTING_FLOAT(kl_target, "0", 0, 1000000,
                   "Distance from the initial model that train.kl is adapted to after each step; 0: "
                   "train.kl stays"),
@@ -139,6 +147,14 @@ static const struct setting_row train_rows[] = {
     SETTING_FLOAT(floor, "0", 0, 1, "Part of it at the schedule's end"),
     SETTING_INT(substeps, "1", 1, 4096,
                 "Updates of the weights over which a step's turns are divided"),
+    SETTING_INT(epochs, "1", 1, 1000, "How often a step's turns are trained on"),
+    SETTING_WORD(overlong, "keep", WORDS_IN(TRAIN_OVERLONGS),
+                 "Answers that reach train.max_tokens: keep, mask (they are not trained on; others "
+                 "are still compared with them)"),
+    SETTING_INT(overlong_buffer, "0", 0, TOKENS_MOST,
+                "Last tokens of train.max_tokens in which an answer loses reward; 0: none"),
+    SETTING_FLOAT(overlong_penalty, "1", 0, 1000000,
+                  "What it loses at train.max_tokens, and in proportion before"),
     SETTING_TEXT(sft_data, "none",
                  "JSONL files for fine-tuning before the first step, separated by colons "
                  "(docs/guide/lm.md)",

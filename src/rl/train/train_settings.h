@@ -6,9 +6,19 @@
 #include "policy/train_backend.h"
 #include "rl/collect/train_order.h"
 #include "rl/method/method_settings.h"
+#include "rl/method/token_loss.h"
 
 #define TRAIN_RATIOS(X) X(TRAIN_RATIO_SAMPLED, "sampled") X(TRAIN_RATIO_TRAINED, "trained")
 enum train_ratio { WORD_SYMBOLS(TRAIN_RATIOS) };
+
+#define TRAIN_RATIO_LEVELS(X) X(TRAIN_RATIO_TOKEN, "token") X(TRAIN_RATIO_TURN, "turn")
+enum train_ratio_level { WORD_SYMBOLS(TRAIN_RATIO_LEVELS) };
+
+#define TRAIN_KL_PLACES(X) X(TRAIN_KL_ADVANTAGES, "advantages") X(TRAIN_KL_LOSS, "loss")
+enum train_kl_place { WORD_SYMBOLS(TRAIN_KL_PLACES) };
+
+#define TRAIN_OVERLONGS(X) X(TRAIN_OVERLONG_KEEP, "keep") X(TRAIN_OVERLONG_MASK, "mask")
+enum train_overlong { WORD_SYMBOLS(TRAIN_OVERLONGS) };
 
 #define TRAIN_MEASURES(X)                                                                          \
     X(TRAIN_CORRECT, "correct") X(TRAIN_FAST_1, "fast_1") X(TRAIN_RETURN, "return")
@@ -44,12 +54,18 @@ struct train_settings {
     enum train_ratio ratio;
     bool rescore;
 
+    enum train_ratio_level ratio_level;
+    enum train_kl_place kl_in;
+    enum rl_kl_estimator kl_estimator;
     double kl_target, kl_horizon;
+    enum train_overlong overlong;
+    int64_t overlong_buffer;
+    double overlong_penalty;
     double rate, beta1, beta2, epsilon, decay, clip;
     enum lm_schedule schedule;
     int64_t warmup;
     double floor;
-    int64_t substeps;
+    int64_t substeps, epochs;
 
     const char *sft_data; /* "": none */
     int64_t sft_epochs, sft_tokens, sft_max_tokens;

@@ -1,7 +1,7 @@
 #include "rl/train/train_step.h"
 
 #include "rl/method/counter_random.h"
-#include "rl/train/train_guard.h"
+#include "rl/method/overlong.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,7 +41,12 @@ static void fill_batch_row(struct train_step *step, size_t row, const struct rl_
     batch->prompt[row] = (uint32_t)rollout->task;
     batch->rollout[row] = (uint32_t)(rollout->task * step->options.samples + rollout->sample);
     batch->turn[row] = (uint32_t)turn;
-    batch->reward[row] = from->excluded ? 0 : from->reward;
+    batch->reward[row] = from->excluded
+                             ? 0
+                             : from->reward - rl_overlong_penalty(from->answer.count,
+                                                                  step->options.max_tokens,
+                                                                  step->options.overlong_buffer,
+                                                                  step->options.overlong_penalty);
     batch->correct[row] = from->correct;
     batch->speedup[row] = from->speedup;
     batch->coverage[row] = from->coverage;
@@ -49,6 +54,8 @@ static void fill_batch_row(struct train_step *step, size_t row, const struct rl_
     batch->first[row + 1] = first + from->answer.count;
     for (size_t i = 0; i < from->answer.count; i++)
         batch->sampled[first + i] = from->answer.logprobs[i];
+    for (size_t i = 0; i < from->answer.count && from->cut && step->options.mask_cut; i++)
+        batch->mask[first + i] = false;
     step->turns[row] = from;
 }
 
@@ -188,16 +195,17 @@ void train_step_reject(struct train_step *step)
                      &step->report);
 }
 
-static bool has_advantage(const struct train_step *step, size_t row)
+/* Whether the row has a term in the loss: an advantage, or with a KL in the loss any weight. */
+static bool counts_in_loss(const struct train_step *step, size_t row)
 {
+    bool weighs = step->options.kl_loss;
     for (size_t i = step->batch.first[row]; i < step->batch.first[row + 1]; i++)
-        if (step->advantage[i] != 0)
+        if (step->advantage[i] != 0 || (weighs && step->weight[i] != 0))
             return true;
     return false;
 }
 
-/* The weight of a part's tokens that makes it a mean like that of the whole step. */
-static float part_scale(const struct train_step *step)
+float train_step_part_scale(const struct train_step *step)
 {
     return step->options.method->normalisation.aggregation == RL_SEQ_SUM ? 1 : (float)step->parts;
 }
@@ -212,7 +220,7 @@ static struct lm_datum train_datum(struct train_step *step, size_t row)
     float *advantages = arena_alloc(&step->arena, datum.count * sizeof *advantages);
     float *weights = arena_alloc(&step->arena, datum.count * sizeof *weights);
     size_t first = batch->first[row], behind = turn->prompt.count - 1;
-    const float scale = part_scale(step);
+    const float scale = train_step_part_scale(step);
     for (size_t i = 0; i < behind; i++)
         sampled[i] = NAN;
     for (size_t i = 0; i < turn->answer.count; i++) {
@@ -227,6 +235,20 @@ static struct lm_datum train_datum(struct train_step *step, size_t row)
     return datum;
 }
 
+/* Log-probabilities of the base for a datum's rows; NAN where no KL counts. */
+static const float *datum_base(struct train_step *step, size_t row)
+{
+    size_t answer = step->turns[row]->answer.count, behind = step->turns[row]->prompt.count - 1;
+    float *base = arena_alloc(&step->arena, (behind + answer) * sizeof *base);
+    for (size_t i = 0; i < behind; i++)
+        base[i] = NAN;
+    for (size_t i = 0; i < answer; i++) {
+        size_t token = step->batch.first[row] + i;
+        base[behind + i] = step->base && step->weight[token] != 0 ? step->base[token] : NAN;
+    }
+    return base;
+}
+
 /* In the batch's order; with several updates in a step in a random order, so that no update has all
  * rows of one prompt. */
 static void make_datums(struct train_step *step)
@@ -234,17 +256,21 @@ static void make_datums(struct train_step *step)
     size_t *order = mem_alloc((step->batch.rows + 1) * sizeof *order), count = 0;
     for (size_t i = 0; i < step->batch.rows; i++) {
         order[i] = i;
-        count += has_advantage(step, i);
+        count += counts_in_loss(step, i);
     }
     step->parts = step->options.substeps < count ? step->options.substeps : count;
     if (step->options.substeps > 1)
         rl_shuffle(step->options.seed, step->options.step, RL_STREAM_SUBSTEPS, order,
                    step->batch.rows);
     step->datums = arena_alloc(&step->arena, (step->batch.rows + 1) * sizeof *step->datums);
+    step->bases = arena_alloc(&step->arena, (step->batch.rows + 1) * sizeof(const float *));
     step->datum_count = 0;
-    for (size_t i = 0; i < step->batch.rows; i++)
-        if (has_advantage(step, order[i]))
-            step->datums[step->datum_count++] = train_datum(step, order[i]);
+    for (size_t i = 0; i < step->batch.rows; i++) {
+        if (!counts_in_loss(step, order[i]))
+            continue;
+        step->bases[step->datum_count] = datum_base(step, order[i]);
+        step->datums[step->datum_count++] = train_datum(step, order[i]);
+    }
     mem_free(order);
 }
 
@@ -258,47 +284,9 @@ int train_step_weigh(struct train_step *step, size_t wanted, struct err *err)
         return result;
     rl_token_weights(&step->batch, &step->options.method->normalisation, step->weight);
     if (step->options.kl > 0 && step->base)
-        step->kl = rl_kl_penalty(&step->batch, step->base, step->options.kl,
+        step->kl = rl_kl_penalty(&step->batch, step->base,
+                                 step->options.kl_loss ? 0 : step->options.kl,
                                  step->options.kl_discount, step->weight, step->advantage);
     make_datums(step);
     return 0;
-}
-
-static int train_part(struct train_step *step, struct train_backend *backend,
-                      const struct lm_adam *adam, size_t from, size_t to,
-                      struct train_step_result *trained, struct err *err)
-{
-    struct loss_sums sums = {0};
-    double norm = NAN;
-    int result = train_backend_forward_backward(backend, step->datums + from, to - from,
-                                                step->options.loss, &step->options.config, &sums,
-                                                err);
-    if (result < 0)
-        return result;
-    loss_sums_add(&trained->sums, &sums);
-    result = train_guard_step(backend, sums.loss, adam, &norm, &trained->not_finite, err);
-    if (result < 0 || trained->not_finite)
-        return result;
-    trained->changes++;
-    if (!(trained->norm >= norm))
-        trained->norm = norm;
-    return result;
-}
-
-int train_step_update(struct train_step *step, struct train_backend *backend,
-                      const struct lm_adam *adam, const _Atomic int *cancelled,
-                      struct train_step_result *trained, struct err *err)
-{
-    size_t parts = step->parts;
-    int result = 0;
-    *trained = (struct train_step_result){.norm = NAN};
-    if (cancelled && *cancelled)
-        return err_set(err, ERR_CANCELLED, "interrupted");
-    trained->begun = parts > 0;
-    for (size_t i = 0; i < parts && result == 0 && !trained->not_finite; i++)
-        result = train_part(step, backend, adam, i * step->datum_count / parts,
-                            (i + 1) * step->datum_count / parts, trained, err);
-    if (parts > 0)
-        trained->sums.loss /= (double)part_scale(step); /* the mean of the parts' means */
-    return result;
 }

@@ -17,6 +17,7 @@
 #include "rl/collect/collector.h"
 #include "rl/collect/problem_record.h"
 #include "rl/method/method.h"
+#include "rl/method/token_loss.h"
 
 struct train_step_options {
     const struct rl_method *method;
@@ -24,7 +25,15 @@ struct train_step_options {
     struct loss_config config;
     bool ratio_trained; /* the loss's ratio is relative to train_step_score's log-probabilities, not
                          * the sampler's */
+    bool turn_ratio;    /* that ratio is of the turn (GSPO) */
     double kl, kl_discount;
+    bool kl_loss; /* the penalty is a term of the loss, by kl_estimator, and not of advantages */
+    enum rl_kl_estimator kl_estimator;
+    bool mask_cut;          /* answers that reached max_tokens have no tokens that count */
+    size_t max_tokens;      /* of an answer of this step */
+    size_t overlong_buffer; /* rl_overlong_penalty */
+    double overlong_penalty;
+    size_t epochs;  /* how often the datums are trained on; 0: once */
     size_t samples; /* of each task: rollouts are numbered by task and sample */
     size_t substeps;
     uint64_t seed, step;
@@ -49,6 +58,7 @@ struct train_step {
                         * penalty */
     double kl;         /* mean log π_sampled - log π_base */
     struct lm_datum *datums;
+    const float **bases; /* [datum_count] of the base's log-probabilities [rows]; NAN: no KL */
     size_t datum_count;
     size_t parts; /* updates that the datums are split into; 0: there is no datum */
 };
@@ -76,6 +86,9 @@ void train_step_reject(struct train_step *step);
  * own, so that bounds on the gradient's norm do not depend on the number of parts. */
 NODISCARD int train_step_weigh(struct train_step *step, size_t wanted, struct err *err);
 
+/* The weight of a part's tokens that makes it a mean like that of the whole step. */
+float train_step_part_scale(const struct train_step *step);
+
 struct train_step_result {
     struct loss_sums sums;
     double norm;     /* the largest of the updates, before clipping; NAN: unknown */
@@ -84,8 +97,8 @@ struct train_step_result {
     bool begun;      /* false: the backend was not called */
 };
 
-/* train_backend_forward_backward and train_guard_step, `parts` times. `cancelled` is honoured until
- * the first of them. */
+/* train_backend_forward_backward and train_guard_step, `parts` times in each epoch. `cancelled` is
+ * honoured until the first of them. */
 NODISCARD int train_step_update(struct train_step *step, struct train_backend *backend,
                                 const struct lm_adam *adam, const _Atomic int *cancelled,
                                 struct train_step_result *trained, struct err *err);

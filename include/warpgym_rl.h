@@ -87,7 +87,9 @@ struct warpgym_rl_rows {
     const float *sampled;   /* [tokens] log-probability when it was sampled */
     const float *base;      /* [tokens] under the model of the penalty (setting kl) */
     const float *collision; /* [tokens] Σ_a π(a)² of the trained weights, of optimal baselines */
-    const float *value;     /* [tokens] a critic\'s, before the token; NULL: 0 */
+    const float *value;     /* [tokens] a critic's, before the token; NULL: 0 */
+    /* [tokens] log-probability of the likeliest token there, when it was sampled; NaN: unknown */
+    const float *top;
 };
 
 struct warpgym_rl_options {
@@ -98,6 +100,7 @@ struct warpgym_rl_options {
     size_t prompts, samples, turns; /* planned size of a step, for presets that divide by it; 0: the
                                      * release's */
     size_t wanted;                  /* prompts that stay, the most complete ones; 0: all */
+    size_t rollouts; /* rollouts of a prompt that stay, by the setting surplus; 0: all */
 };
 
 /* A metric ("mismatch/mismatch_kl"); the name is valid during the call. */

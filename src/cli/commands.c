@@ -394,7 +394,7 @@ const struct cli_command cli_commands[] = {
          "FILE (- for standard input) has a JSON object on each line, in any order: a row, "
          "{\"prompt\": ID, \"reward\": NUMBER}, with null for what could not be judged. Also "
          "known are rollout, turn, correct, speedup, coverage, baseline, and as lists of one value "
-         "for each token mask, trained, sampled, base, collision, value "
+         "for each token mask, trained, sampled, base, collision, value, top "
          "(docs/guide/rl-library.md). Without a reward, \"verdict\" or \"facts\" is paid by the "
          "preset gym.reward. Or a line is one of trajectories.jsonl: its turns are the rows, "
          "without tokens.\n\nAll rows of all files are one step. Each is printed as a line with "

@@ -52,6 +52,7 @@ class Rows(ctypes.Structure):
         ("base", Floats),
         ("collision", Floats),
         ("value", Floats),
+        ("top", Floats),
     ]
 
 
@@ -65,6 +66,7 @@ class Options(ctypes.Structure):
         ("samples", ctypes.c_size_t),
         ("turns", ctypes.c_size_t),
         ("wanted", ctypes.c_size_t),
+        ("rollouts", ctypes.c_size_t),
     ]
 
 

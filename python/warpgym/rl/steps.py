@@ -36,9 +36,10 @@ class Step:
         return (self.drop >> reasons.index(why)) % 2 == 1
 
 
-def _options(settings, gamma, *, seed, step, plan, wanted):
+def _options(settings, gamma, *, seed, step, plan, wanted, wanted_rollouts):
     prompts, samples, turns = plan or (0, 0, 0)
-    for name, value in {"seed": seed, "step": step, "wanted": wanted}.items():
+    counts = {"seed": seed, "step": step, "wanted": wanted, "wanted_rollouts": wanted_rollouts}
+    for name, value in counts.items():
         if not 0 <= value < 2**64:
             raise ValueError(f"{name} is {value}; it must be from 0 to 2**64 - 1")
     return library.Options(
@@ -50,6 +51,7 @@ def _options(settings, gamma, *, seed, step, plan, wanted):
         samples,
         turns,
         wanted,
+        wanted_rollouts,
     )
 
 
@@ -68,6 +70,7 @@ def step(
     base=None,
     collision=None,
     values=None,
+    top=None,
     mask=None,
     offsets=None,
     gamma=None,
@@ -75,11 +78,12 @@ def step(
     step=0,
     plan=None,
     wanted=0,
+    wanted_rollouts=0,
     **settings,
 ):
     """Masks, returns, advantages and weights of tokens, by settings of train.* without "train.":
     method="drkernel", estimator="grpo", … (docs/guide/rl-library.md)."""
-    given = (rewards, trained, sampled, base, collision, values, mask)
+    given = (rewards, trained, sampled, base, collision, values, top, mask)
     give = arrays.Giver(*given)
     reward = arrays.row_numbers(rewards, "rewards")
     if reward is None or prompts is None:
@@ -103,6 +107,7 @@ def step(
             "base": base,
             "collision": collision,
             "value": values,
+            "top": top,
         }.items()
     }
     masks = layout.flags(mask, "mask")
@@ -119,7 +124,15 @@ def step(
         **{name: pointer(array, Doubles) for name, array in numbers.items()},
         **{name: pointer(array, Floats) for name, array in floats.items()},
     )
-    options = _options(settings, gamma, seed=seed, step=step, plan=plan, wanted=wanted)
+    options = _options(
+        settings,
+        gamma,
+        seed=seed,
+        step=step,
+        plan=plan,
+        wanted=wanted,
+        wanted_rollouts=wanted_rollouts,
+    )
     return _compute(rows, options, layout, give)
 
 

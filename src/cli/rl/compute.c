@@ -12,7 +12,7 @@
 
 struct compute {
     const char *metrics;
-    int64_t step, wanted;
+    int64_t step, wanted, rollouts;
     struct rows_reader reader;
     struct arena arena;
     struct warpgym_rl_result result;
@@ -100,6 +100,7 @@ static int compute_rows(struct compute *compute, const struct settings *settings
     options.seed = (uint64_t)train->seed;
     options.step = (uint64_t)compute->step;
     options.wanted = (size_t)compute->wanted;
+    options.method.rollouts = (size_t)compute->rollouts;
     make_results(compute);
     return rl_library_step(&compute->reader.rows, &options, &compute->result, err);
 }
@@ -147,6 +148,8 @@ int rl_compute_main(struct cli_call *call)
                    "number of the step: with train.seed it decides draws"),
         OPTION_INT(0, "wanted", &compute.wanted, 0, 1e9, "N",
                    "prompts that stay, the most complete ones; 0: all"),
+        OPTION_INT(0, "rollouts", &compute.rollouts, 0, 1e9, "N",
+                   "rollouts of a prompt that stay (train.surplus); 0: all"),
         OPTION_STRING(0, "metrics", &compute.metrics, "FILE",
                       "write the step's metrics there, as a JSON object"),
         OPTION_SET,

@@ -38,6 +38,7 @@ static const struct column {
     COLUMN(mask, COLUMN_FLAGS),       COLUMN(trained, COLUMN_FLOATS),
     COLUMN(sampled, COLUMN_FLOATS),   COLUMN(base, COLUMN_FLOATS),
     COLUMN(collision, COLUMN_FLOATS), COLUMN(value, COLUMN_FLOATS),
+    COLUMN(top, COLUMN_FLOATS),
 #undef COLUMN
 };
 

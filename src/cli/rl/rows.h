@@ -16,7 +16,7 @@
 
 #include <jansson.h>
 
-#define ROWS_COLUMNS 14
+#define ROWS_COLUMNS 15
 
 struct rows_reader {
     const char *reward, *coverage; /* preset and measure, for rows without a reward */

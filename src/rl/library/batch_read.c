@@ -63,7 +63,7 @@ static int check_row(const struct warpgym_rl_rows *rows, size_t row, struct err 
     return 0;
 }
 
-/* Those of tokens that count; others may hold anything, as padding does. */
+/* Those of tokens that count; others may hold anything, as padding does. `top` may be unknown. */
 static int check_tokens(const struct warpgym_rl_rows *rows, size_t row, struct err *err)
 {
     const struct {
@@ -149,5 +149,6 @@ int rl_batch_read(struct rl_batch *batch, struct arena *arena, const struct warp
     batch->sampled = token_floats(batch, arena, rows, order, rows->sampled, 0);
     batch->collision = token_floats(batch, arena, rows, order, rows->collision, NAN);
     batch->value = token_floats(batch, arena, rows, order, rows->value, 0);
+    batch->top = rows->top ? token_floats(batch, arena, rows, order, rows->top, NAN) : NULL;
     return rl_batch_check(batch, err);
 }

@@ -28,7 +28,8 @@ static int check_given(const struct warpgym_rl_rows *rows, const struct rl_libra
         {method->coverage.enabled && !method->coverage.every_turn, rows->correct, "correct",
          "coverage rejection (of correct turns) looks at"},
         {method->gates.instability > 0, rows->sampled, "sampled", "gate_instability looks at"},
-        {method->gates.instability > 0, rows->collision, "collision", "gate_instability looks at"},
+        {method->gates.instability > 0 && !rows->collision, rows->top, "top",
+         "gate_instability looks at"},
         {method->returns.bonus > 0 || method->returns.penalty > 0, rows->correct, "correct",
          "success_bonus and failure_penalty look at"},
         {scores, rows->trained, "trained", "an optimal baseline weighs by"},
@@ -45,7 +46,7 @@ static int check_given(const struct warpgym_rl_rows *rows, const struct rl_libra
                        "take estimator=return or remax",
                        method->estimator->name);
     if (rows->tokens == 0 && (rows->mask || rows->trained || rows->sampled || rows->base ||
-                              rows->collision || rows->value))
+                              rows->collision || rows->value || rows->top))
         return err_set(err, ERR_INPUT, "an array of tokens is given, but their number is 0");
     return 0;
 }
@@ -160,6 +161,7 @@ int warpgym_rl_step(const struct warpgym_rl_rows *rows, const struct warpgym_rl_
         taken.seed = options->seed;
         taken.step = options->step;
         taken.wanted = options->wanted;
+        taken.method.rollouts = options->rollouts;
         status = rl_library_step(rows, &taken, result, &err);
     }
     settings_deinit(&settings);

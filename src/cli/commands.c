@@ -502,6 +502,17 @@ const struct cli_command cli_commands[] = {
                  "warpgym runs eval runs/demo/checkpoints/step-000100 softmax gemm --json",
      .words = {1, CLI_MANY, "a run or a checkpoint"},
      .run = runs_eval_main},
+    {.name = "runs sync",
+     .arguments = "RUN",
+     .summary = "copy a training run to Weights & Biases, MLflow or Trackio",
+     .description =
+         "Sends metrics, settings and tables of answers by the tracker's own package, which the "
+         "Python must have; addresses and keys are the package's. RUN/sync.json remembers what "
+         "was sent: another call goes on behind it.",
+     .examples = "warpgym runs sync demo --to wandb --project kernels --follow\n"
+                 "MLFLOW_TRACKING_URI=http://host:5000 warpgym runs sync demo --to mlflow",
+     .words = {1, 1, "a run"},
+     .run = runs_sync_main},
     {.name = "runs tensorboard",
      .arguments = "[RUN...]",
      .summary = "start TensorBoard on the event files of training runs",

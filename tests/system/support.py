@@ -239,7 +239,7 @@ class Warpgym:
             kill(process.pid)
         assert not left, f"left running: {left}"
         assert not traces() - self.before
-        assert not list(self.temporary.iterdir())
+        assert not list(self.temporary.iterdir()), list(self.temporary.rglob("*"))[:20]
 
 
 def orphans(seconds):

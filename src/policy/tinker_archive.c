@@ -32,7 +32,7 @@ static int request_address(struct tinker_link *link, const char *target, char **
     if (result == 0 && !*address)
         result = tinker_read_text(answer, "archive", "url", address, err);
     json_decref(answer);
-    return sent.status == 404 ? 0 : result;
+    return sent.status == 404 || sent.status == 405 ? 0 : result; /* SkyRL has a DELETE there */
 }
 
 static int find_address(struct tinker_link *link, const struct tinker_path *path, char **address,
@@ -187,7 +187,8 @@ int tinker_archive_fetch(const struct tinker_archive_options *options, const cha
                                            .token = &token,
                                            .settings = options->settings,
                                            .cancelled = options->cancelled,
-                                           .at_once = 1};
+                                           .at_once = 1,
+                                           .known = true};
     tinker_token_init(&token);
     int result = tinker_path_parse(&path, where, err);
     if (result == 0)

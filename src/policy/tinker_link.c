@@ -30,6 +30,7 @@
 struct tinker_link {
     struct endpoint endpoint;
     struct tinker_token *token; /* NULL: none is exchanged */
+    _Atomic bool plain;         /* a 400 with words is an answer */
     double unpaid_s;
     int64_t call_ms;     /* of one call, with all its attempts; NO_LIMIT: the settings' */
     int64_t future_ms;   /* of polls for one future */
@@ -53,7 +54,7 @@ int tinker_link_open(struct tinker_link **out, const struct tinker_link_options 
     if (result == 0)
         result = tinker_token_check_key(link->endpoint.token, err);
     link->token = options->token;
-    link->endpoint.known = shutdown; /* the server has answered on another link */
+    link->endpoint.known = shutdown || options->known; /* it has answered on another link */
     link->unpaid_s = UNPAID_S;
     link->call_ms = shutdown ? policy->shutdown_timeout_ms : NO_LIMIT;
     link->future_ms = shutdown ? link->call_ms : policy->future_timeout_ms;
@@ -77,6 +78,11 @@ void tinker_link_close(struct tinker_link *link)
 void tinker_link_set_unpaid(struct tinker_link *link, double seconds)
 {
     link->unpaid_s = seconds;
+}
+
+void tinker_link_set_plain(struct tinker_link *link)
+{
+    link->plain = true;
 }
 
 /* What to do after an attempt. */
@@ -122,7 +128,8 @@ static enum action action_of_status(const struct exchange *exchange, int status,
         return ACTION_POLL_AGAIN;
     if (status == 402)
         return ACTION_UNPAID;
-    if (status == 400 && (exchange->poll || bytes == 0))
+    const bool answer = exchange->link->plain && bytes > 0;
+    if (status == 400 && !answer && (exchange->poll || bytes == 0))
         return ACTION_BAD;
     if (status == 408 || status == 409 || status == 425 || status == 429)
         return ACTION_BUSY;

@@ -36,6 +36,7 @@ struct tinker_link_options {
     const struct settings *settings; /* policy.*; borrowed */
     const _Atomic int *cancelled;
     size_t at_once; /* connections that are kept open */
+    bool known;     /* the server has answered before */
     bool shutdown;  /* for requests after a cancellation */
 };
 
@@ -48,6 +49,9 @@ void tinker_link_set_unpaid(struct tinker_link *link, double seconds);
 
 /* As JSON, a new reference. */
 typedef int tinker_decode(const void *bytes, size_t count, json_t **out, struct err *err);
+
+/* A 400 with words is the server's answer to a poll (SkyRL's), no proxy's: it is not repeated. */
+void tinker_link_set_plain(struct tinker_link *link);
 
 struct tinker_call {
     const char *method, *target;

@@ -23,7 +23,8 @@ int tinker_model_init(struct tinker_model *model, const struct train_backend_opt
                                              .token = &model->token,
                                              .settings = options->settings,
                                              .cancelled = options->cancelled,
-                                             .at_once = options->at_once + 2};
+                                             .at_once = options->at_once + 2,
+                                             .known = options->url_is_known};
     pthread_mutex_init(&model->lock, NULL);
     tinker_token_init(&model->token);
     model->cancelled = options->cancelled;

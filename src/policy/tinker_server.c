@@ -27,6 +27,8 @@ int tinker_server_recognise(struct tinker_server *server, struct tinker_link *li
                                      .chosen = reduction != TRAIN_REDUCTION_AUTO};
     server->mean = server->chosen ? reduction == TRAIN_REDUCTION_MEAN : server->skyrl;
     server->clips = !server->skyrl;
+    if (server->skyrl)
+        tinker_link_set_plain(link);
     json_decref(answer);
     return result == ERR_CANCELLED || sent.status == 0 ? result : 0;
 }

@@ -49,6 +49,7 @@ struct train_backend_options {
     const char *model;              /* engine: a directory; tinker: the base model's name */
     const char *tokenizer;          /* a directory; NULL: the model's */
     const char *url;                /* tinker; NULL: TINKER_BASE_URL */
+    bool url_is_known;              /* it has answered before: one that does not is waited for */
     enum train_reduction reduction; /* tinker */
     size_t lora_rank;               /* 0: all parameters (engine only) */
     double lora_alpha;   /* 0: twice the rank. tinker: not sent, the server has its own */

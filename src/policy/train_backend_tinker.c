@@ -1,10 +1,13 @@
 /* tinker: a model that a Tinker service, or SkyRL's server, trains and samples from. */
+#include "base/file.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "policy/tinker_train.h"
 #include "policy/tinker_wire.h"
 #include "policy/train_backend_ops.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct tinker {
     struct tinker_model model;
@@ -57,6 +60,30 @@ static int check_options(const struct train_backend_options *options, const char
     return 0;
 }
 
+/* A server on this machine may be given its model as a directory: whether that has the tokenizer
+ * that the run has. */
+static int check_tokenizer(const struct train_backend_options *options, struct err *err)
+{
+    const char *of[] = {options->model, options->tokenizer};
+    char *bytes[2] = {NULL, NULL};
+    size_t counts[2] = {0, 0};
+    int result = 0;
+    bool found = of[1] != NULL;
+    for (size_t i = 0; i < 2 && found; i++) {
+        char *path = mem_printf("%s/tokenizer.json", of[i]);
+        found = file_read(path, LIMIT_TOKENIZER_BYTES, &bytes[i], &counts[i], NULL) == 0;
+        mem_free(path);
+    }
+    if (found && (counts[0] != counts[1] || memcmp(bytes[0], bytes[1], counts[0]) != 0))
+        result = err_set(err, ERR_INPUT,
+                         "the tokenizer in %.200s is not that of the model in %.200s: the server "
+                         "would get other tokens than those that were meant; name the model's own",
+                         of[1], of[0]);
+    mem_free(bytes[0]);
+    mem_free(bytes[1]);
+    return result;
+}
+
 static int resolve_context(const struct tinker_model *model, size_t *context, struct err *err)
 {
     const size_t most = model->session.context;
@@ -77,6 +104,8 @@ static int tinker_open(void **state, const struct train_backend_options *options
 {
     const char *url = options->url && options->url[0] ? options->url : getenv("TINKER_BASE_URL");
     int result = check_options(options, url, err);
+    if (result == 0)
+        result = check_tokenizer(options, err);
     if (result < 0)
         return result;
     struct tinker *tinker = mem_alloc(sizeof *tinker);

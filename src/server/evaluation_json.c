@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "judge/request/request.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,25 @@ static json_t *head_json(const struct queue_job *job)
     return object;
 }
 
+/* Waiting for the machine's slots and for the device, in the worker, is waiting, too: the verdict
+ * has all of it. */
+static void count_waiting(json_t *head, const json_t *result, const char *id)
+{
+    json_t *timing = json_object_get(head, "timing_ms");
+    const json_t *waited = json_object_get(timing, "waited");
+    const json_t *judged = json_object_get(timing, "judged");
+    const json_t *queue = json_object_get(json_object_get(result, "stages_ms"), "queue");
+    if (!json_is_integer(waited) || !json_is_integer(judged) || !json_is_number(queue) ||
+        strcmp(json_text_at(result, "id"), id) != 0) /* another job's verdict */
+        return;
+    const json_int_t whole = json_integer_value(waited) + json_integer_value(judged);
+    const double all = fmin(json_number_value(queue), (double)whole);
+    if (all <= (double)json_integer_value(waited))
+        return;
+    json_put(timing, "waited", json_integer((json_int_t)all));
+    json_put(timing, "judged", json_integer(whole - (json_int_t)all));
+}
+
 /* Its JSON on one line if it is an object, else NULL. */
 static char *object_text(const json_t *value)
 {
@@ -110,6 +130,7 @@ static struct evaluation_json *evaluation_json_make(struct queue_job *job)
     json_t *payload = parse_json(job->payload, job->payload_bytes);
     json_t *result = parse_json(job->result, job->result_bytes);
     json_t *head = head_json(job);
+    count_waiting(head, result, job->id);
     if (json_is_object(result)) /* it was found under another job's id */
         json_put(result, "id", json_text(job->id));
     json_t *notes = json_object_get(payload, "notes");

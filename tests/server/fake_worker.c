@@ -13,6 +13,7 @@
  *                        "wrong" where there is no such status
  *   speedup=1.5          and of that speedup
  *   coverage=0.25        and with that share of the time in kernels of its own
+ *   queue_ms=300         and after so long a wait for the machine
  *   delay_ms=500          so long it takes, unless somebody cancels
  *   die=1                the process ends while it holds the job
  *
@@ -88,6 +89,8 @@ static json_t *verdict_of(const struct queue_job *job, const char *source)
     }
     if (find_word(source, "coverage", word, sizeof word))
         verdict.own_time_fraction = strtod(word, NULL);
+    if (find_word(source, "queue_ms", word, sizeof word))
+        verdict.stages_ms[STAGE_QUEUE] = strtod(word, NULL);
     json_t *json = verdict_json(&verdict);
     verdict_deinit(&verdict);
     return json;

@@ -457,7 +457,7 @@ class FakeTinker(FakeServer):
         """Where it is; SkyRL redirects, and knows names alone."""
         run, kind, name = self.parts_of(path)
         if self.skyrl and f"/{kind}/" in path:
-            raise Refused(404, "Not Found")
+            raise Refused(405, "Method Not Allowed")
         if f"tinker://{run}/{kind}/{name}" not in self.checkpoints:
             raise Refused(404, "Checkpoint not found")
         return f"{self.archive_url or self.url}/download/{run}/{name}?signature=a%2Fb"

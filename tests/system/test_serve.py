@@ -56,6 +56,14 @@ def test_an_evaluation_with_all_its_fields(server):
     assert "verdict" not in server.get(path + "?verdict=false").json
 
 
+def test_waiting_for_the_machine_is_waiting(server):
+    """It counted as time of judging."""
+    one = server.evaluate("status=passed queue_ms=300 delay_ms=500").json
+    timing = one["timing_ms"]
+    assert one["verdict"]["stages_ms"]["queue"] == 300 == timing["waited"], one
+    assert timing["judged"] >= 200
+
+
 def test_without_waiting_and_polling(server):
     answer = server.post("/v1/evaluations", evaluation("delay_ms=200"))
     assert answer.status == 202

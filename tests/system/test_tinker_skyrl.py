@@ -1,10 +1,11 @@
 """A backend of kind tinker against what SkyRL's server does otherwise (fake_tinker.py, skyrl)."""
 
 import re
+import shutil
 
 import pytest
-from fake_tinker import ADAPTERS, BASE, MAX_RANK, FakeTinker
-from test_tinker import PASS, client, engine, model  # noqa: F401 (a fixture)
+from fake_tinker import ADAPTERS, BASE, MAX_RANK, FakeTinker, Probe
+from test_tinker import PASS, RANK, client, engine, model  # noqa: F401 (a fixture)
 
 # Prompts and answers of several lengths, so that no two divisors are alike.
 SHAPES = ((2, 9), (7, 3), (1, 14))
@@ -104,6 +105,30 @@ def test_a_backend_for_gpus(model, tmp_path):  # noqa: F811
             assert "set train.reduction=sum" in answer["error"]
         with client(server, model, "reduction=sum") as backend:
             backend.must("pass", gradients=True, **options)
+
+
+def test_its_refusals_are_final(model, tmp_path):  # noqa: F811
+    """A 400 is how it says that a request failed, and not a proxy's slip."""
+    with (
+        FakeTinker(model, tmp_path, True) as server,
+        client(server, model, f"rank={MAX_RANK + 1}") as backend,
+    ):
+        answer = backend.ask("refresh")["error"]
+        assert "must be between" in answer and "attempts" not in answer
+
+
+def test_a_tokenizer_of_another_model(model, tmp_path):  # noqa: F811
+    """Where the server's model is a directory here, too."""
+    other = tmp_path / "other"
+    shutil.copytree(model, other)
+    file = other / "tokenizer.json"
+    file.write_text(file.read_text().replace('"model"', ' "model"', 1))
+    with FakeTinker(model, tmp_path) as server:
+        server.name = str(model)
+        options = (f"tokenizer={other}", f"url={server.url}", f"rank={RANK}")
+        with pytest.raises(AssertionError, match="is not that of the model in"):
+            Probe("tinker", model, *options).__enter__()
+        assert server.calls == []
 
 
 def test_limits(model, tmp_path):  # noqa: F811

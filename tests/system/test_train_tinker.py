@@ -161,6 +161,15 @@ def test_the_tokenizer_of_a_model_that_is_a_directory(warpgym, world, service, t
     warpgym.finish(train(warpgym, service, world, tmp_path / "run", *pairs), expect=support.PASSED)
 
 
+def test_a_resume_waits_for_a_server_that_comes_up(warpgym, world, service, tmp_path):
+    """Its address has worked: it is not taken for a mistake after three seconds."""
+    out = tmp_path / "run"
+    warpgym.finish(train(warpgym, service, world, out, "train.steps=1"), expect=support.PASSED)
+    service.leave()
+    threading.Timer(5, service.come_back).start()
+    warpgym.finish(train(warpgym, service, world, out, "train.steps=2"), expect=support.PASSED)
+
+
 def test_a_loss_that_a_service_lacks(warpgym, world, service, tmp_path):
     run = warpgym.finish(train(warpgym, service, world, tmp_path / "run", "train.loss=dro"))
     assert run.status == support.USAGE and "train.loss: only the engine has dro" in run.complaint

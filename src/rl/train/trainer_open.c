@@ -10,6 +10,7 @@
 #include "gym/gym_settings.h"
 #include "judge/verdict.h"
 #include "policy/train_backend_memory.h"
+#include "rl/run/checkpoints.h"
 #include "rl/train/internal.h"
 #include "rl/train/train_settings.h"
 
@@ -97,10 +98,25 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     return result;
 }
 
+/* Whether the run has a checkpoint on a server. */
+static bool was_there_before(const struct trainer *trainer)
+{
+    json_t *all = NULL, *line;
+    size_t i;
+    bool found = false;
+    if (run_checkpoints(run_directory(trainer->run), &all, NULL) < 0)
+        return false;
+    json_array_foreach(all, i, line)
+        found |= run_checkpoint_is_elsewhere(json_text_at(line, "where"));
+    json_decref(all);
+    return found;
+}
+
 int trainer_open_backends(struct trainer *trainer, struct err *err)
 {
     struct train_backend_options options = trainer->config.backend;
     options.cancelled = trainer->options->cancelled;
+    options.url_is_known = was_there_before(trainer);
     int result = train_backend_open(&trainer->backend, &options, err);
     options.at_once = 1;
     if (result == 0 && method_settings(trainer->settings)->kl > 0)

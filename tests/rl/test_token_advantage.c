@@ -124,7 +124,18 @@ TEST(optimal_baseline_step)
     assert_true(fabs(batch.advantage[0] - (1 + 3 - second) / 2) < CLOSE); /* the mean */
 }
 
-/* Σ over later tokens of (γ λ)^k δ, and then whitened. */
+/* Writes the numbers of the row's unmasked tokens; returns how many. */
+static size_t list_tokens(const struct rl_batch *batch, size_t row, size_t *tokens)
+{
+    size_t count = 0;
+    for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
+        if (batch->mask[i])
+            tokens[count++] = i;
+    return count;
+}
+
+/* Σ over later tokens of (γ λ)^k δ, and then whitened. Masked tokens are as if not there: they may
+ * be padding, or what a tool wrote. */
 TEST(critic)
 {
     uint64_t seed = 23;
@@ -137,17 +148,18 @@ TEST(critic)
         options.lambda = trial % 2 == 0 ? 1 : 0.7;
         estimate(&batch, "egae", &options);
         double *wanted = arena_alloc(&rl_test_arena, batch.tokens * sizeof *wanted);
+        size_t *tokens = arena_alloc(&rl_test_arena, batch.tokens * sizeof *tokens);
         for (size_t row = 0; row < batch.rows; row++)
-            for (size_t i = batch.first[row]; i < batch.first[row + 1]; i++) {
-                size_t end = batch.first[row + 1];
+            for (size_t i = 0, end = list_tokens(&batch, row, tokens); i < end; i++) {
                 for (size_t k = i; k < end; k++) {
-                    double delta = (k + 1 < end ? options.gamma * (double)batch.value[k + 1]
+                    double delta = (k + 1 < end ? options.gamma * (double)batch.value[tokens[k + 1]]
                                                 : batch.returns[row]) -
-                                   (double)batch.value[k];
-                    wanted[i] += pow(options.gamma * options.lambda, (double)(k - i)) * delta;
+                                   (double)batch.value[tokens[k]];
+                    wanted[tokens[i]] += pow(options.gamma * options.lambda, (double)(k - i)) *
+                                         delta;
                 }
-                mean += counts(&batch, row, i) ? wanted[i] : 0;
-                count += counts(&batch, row, i);
+                mean += counts(&batch, row, tokens[i]) ? wanted[tokens[i]] : 0;
+                count += counts(&batch, row, tokens[i]);
             }
         mean /= count;
         for (size_t row = 0; row < batch.rows; row++)

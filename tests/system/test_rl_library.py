@@ -550,6 +550,7 @@ HOLE = np.array([[0, 0, math.nan], [0, 0, 0]], dtype=np.float32)
         ({"correct": [0, 2]}, "correct must hold true and false, or 1 and 0"),
         ({"coverages": [0, 1.5]}, "row 1: coverage is 1.5"),
         ({"trained": HOLE}, "row 0, token 2: trained is nan"),
+        ({"collision": WIDE + 2}, "row 0, token 0: collision is 2; a sum of squared probabilities"),
         ({"trained": WIDE, "sampled": WIDE[:, :2]}, r"sampled has the shape \[2, 2\], but trained"),
         ({"trained": WIDE[:1]}, "trained has 1 rows, but rewards has 2"),
         ({"trained": WIDE.ravel()}, "give .rows, tokens., a list of rows, or one flat array"),

@@ -251,6 +251,33 @@ def test_gates(known):
     assert hit > 0
 
 
+def test_certain_tokens_have_no_energy():
+    """1 - 2π + Σπ² is 0 but for rounding: weights by it stay finite."""
+    certain = np.full((4, 2), -1e-9, dtype=np.float32)
+    step = rl.step(
+        [1, 0, 2, 0],
+        [0, 0, 1, 1],
+        trained=certain,
+        collision=np.full((4, 2), 0.9999999, dtype=np.float32),
+        reweigh="both",
+    )
+    assert np.isfinite(step.advantages).all()
+
+
+@pytest.mark.parametrize("kind", ["prompts", "batch", "both"])
+def test_rows_without_tokens_weigh_nothing(kind):
+    step = rl.step(
+        [1, -1, 2, 0],
+        [0, 0, 1, 1],
+        mask=[[0, 0]] * 4,
+        reweigh=kind,
+        energy="tokens",
+        estimator="return",
+        filter="none",
+    )
+    assert np.isfinite(step.advantages).all()
+
+
 def test_surplus_rollouts():
     """Of two that paid and two that did not, one of each stays: the cheapest ones."""
     rows = {

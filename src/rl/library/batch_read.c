@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define COLLISION_MOST 1.001F /* 1, rounded as low precision does */
+
 static size_t row_tokens(const struct warpgym_rl_rows *rows, size_t row)
 {
     if (rows->tokens == 0)
@@ -82,6 +84,13 @@ static int check_tokens(const struct warpgym_rl_rows *rows, size_t row, struct e
                                "row %zu, token %zu: %s is %g; it must be finite, or the token "
                                "masked",
                                row, i - begin, arrays[a].name, (double)arrays[a].values[i]);
+    for (size_t i = begin; rows->collision && i < end; i++)
+        if ((!rows->mask || rows->mask[i]) &&
+            !(rows->collision[i] >= 0 && rows->collision[i] <= COLLISION_MOST))
+            return err_set(err, ERR_INPUT,
+                           "row %zu, token %zu: collision is %g; a sum of squared probabilities is "
+                           "from 0 to 1",
+                           row, i - begin, (double)rows->collision[i]);
     return 0;
 }
 

@@ -6,10 +6,12 @@ static double token_energy(const struct rl_batch *batch, const struct rl_advanta
                            size_t row, size_t token)
 {
     double energy = 1;
-    if (options->energy == RL_ENERGY_SCORES)
+    if (options->energy == RL_ENERGY_SCORES) {
         energy = 1 - 2 * exp((double)batch->trained[token]) + (double)batch->collision[token];
-    else if (options->energy == RL_ENERGY_ROWS)
+        energy = energy < 0 ? 0 : energy; /* rounding: it is (1 - π)² at least; NAN stays */
+    } else if (options->energy == RL_ENERGY_ROWS) {
         energy = 1 / (double)rl_row_tokens(batch, row);
+    }
     return options->energy_importance ? energy * batch->weight[token] * batch->weight[token]
                                       : energy;
 }

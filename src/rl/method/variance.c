@@ -25,6 +25,12 @@ static struct moments measure_rows(const struct rl_batch *batch, const double *e
     return moments;
 }
 
+/* At least 0 but for EPSILON under the root. */
+static double spread_of(const struct moments *moments)
+{
+    return fmax(moments->square - moments->product * moments->product, 0);
+}
+
 static void scale_row(struct rl_batch *batch, size_t row, double factor)
 {
     batch->advantage[row] *= factor;
@@ -44,7 +50,7 @@ static void weigh_prompts(const struct rl_batch *batch, const double *energy, do
         if (count < 2)
             continue;
         struct moments m = measure_rows(batch, energy, groups.rows + groups.start[g], count);
-        inverse[g] = 1 / ((m.square - m.product * m.product) / (m.count - 1) + EPSILON);
+        inverse[g] = 1 / (spread_of(&m) / (m.count - 1) + EPSILON);
         sum += inverse[g];
         several++;
     }
@@ -60,8 +66,7 @@ static void weigh_batch(const struct rl_batch *batch, const double *energy, doub
     struct rl_groups all;
     rl_groups_init(&all, batch, RL_BY_BATCH, RL_ANY, false);
     struct moments m = measure_rows(batch, energy, all.rows, all.rows_count);
-    double variance = m.square - m.product * m.product;
-    double scale = m.square / (m.square + variance + EPSILON);
+    double scale = m.square / (m.square + spread_of(&m) + EPSILON);
     for (size_t i = 0; i < all.rows_count; i++)
         factor[all.rows[i]] *= energy[all.rows[i]] / (m.energy + EPSILON) * scale;
     rl_groups_deinit(&all);

@@ -339,4 +339,6 @@ TEST(ratio_of_pairs)
     const struct gym_term a[] = {{0, 1}, {M_LN2, 1}, {3, 1}, {0, 0}};
     const struct gym_term b[] = {{M_LN2, 1}, {3 * M_LN2, 1}, {0, 0}, {5, 1}};
     assert_close(gym_difference(a, b, 4, GYM_RATIO, NULL).value, 2 * M_SQRT2);
+    assert_int_equal(gym_difference(a, b, 4, GYM_RATIO, NULL).pairs, 2);
+    assert_int_equal(gym_difference(a, b, 4, GYM_SHARE, NULL).pairs, 4);
 }

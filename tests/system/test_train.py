@@ -329,6 +329,9 @@ def test_compare_held_out(warpgym, timed):
     right = next(row for row in rows if row[:2] == ["right", "answers"])
     share = [f"{100 * rate:.1f}", "%"]
     assert right[2:7] == [*share, *share, "+0.0"]
+    speedup = next(row for row in rows if row[:2] == ["their", "speedup"])
+    says = r"the change of speedup in column 2 is over the [12] problems that both solved"
+    assert bool(re.search(says, run.out)) == (speedup[2] != "-"), run.out
 
 
 # --- absent servers and full disks ---------------------------------------------------------------

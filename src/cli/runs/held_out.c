@@ -5,6 +5,7 @@
 #include "cli/report_table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #define CELL_BYTES 64
@@ -80,6 +81,18 @@ int runs_held_out(const struct run_view *views, size_t count, uint64_t step, str
     return result;
 }
 
+/* The speedups beside it are each over what its own run solved. */
+static void put_speedup_remark(const struct report *report,
+                               const struct report_comparison *comparison, struct buf *out)
+{
+    const size_t place = report_find(report, GYM_SPEEDUP_SOLVED, 0, 0);
+    if (place == report->measure_count || isnan(comparison->differences[place].value))
+        return;
+    buf_printf(out,
+               "  the change of speedup in column %zu is over the %zu problems that both solved\n",
+               comparison->b + 1, comparison->differences[place].pairs);
+}
+
 /* Caveats for the differences. */
 static void put_remarks(const struct report *report, bool colour, struct buf *out)
 {
@@ -90,6 +103,7 @@ static void put_remarks(const struct report *report, bool colour, struct buf *ou
             buf_printf(out,
                        "  differences of column %zu are over the %zu problems that both held out\n",
                        comparison->b + 1, comparison->problem_count);
+        put_speedup_remark(report, comparison, out);
         snprintf(line, sizeof line,
                  "  %zu of the problems of column %zu are others of the same name: no comparison\n",
                  comparison->other_texts, comparison->b + 1);

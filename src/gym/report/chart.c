@@ -8,7 +8,7 @@ const double chart_shares[CHART_SHARES] = {0, 0.2, 0.4, 0.6, 0.8, 1};
 const double chart_speedups[CHART_SPEEDUPS] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,   2,
                                                5,    10,   20,   50,  100, 200, 500, 1000};
 const struct plot_axis chart_whole = {0, 1, false};
-const struct gym_estimate chart_nothing = {NAN, NAN, NAN, 0, 0};
+const struct gym_estimate chart_nothing = {NAN, NAN, NAN, 0, 0, 0};
 
 void chart_open(struct buf *out, const char *title, const char *note, bool wide)
 {

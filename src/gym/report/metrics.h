@@ -135,6 +135,7 @@ struct gym_estimate {
     double value;       /* NaN: no value */
     double low, high;   /* 95 %; NaN: no interval */
     double over, under; /* the sums: 29 of 40 */
+    size_t pairs;       /* of a difference: problems that it is over; else 0 */
 };
 
 /* Over `count` problems; `resamples` of as many, or NULL. */

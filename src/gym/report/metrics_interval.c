@@ -119,7 +119,7 @@ struct gym_estimate gym_estimate(const struct gym_term *terms, size_t count, enu
                                  const struct gym_resamples *resamples)
 {
     struct gym_term sum = sum_all(terms, count);
-    struct gym_estimate estimate = {make_estimate(sum, scale), NAN, NAN, sum.over, sum.under};
+    struct gym_estimate estimate = {make_estimate(sum, scale), NAN, NAN, sum.over, sum.under, 0};
     if (!resamples || resamples->n != count || isnan(estimate.value) ||
         (scale == GYM_SHARE && unanimous_interval(terms, count, &estimate)))
         return estimate;
@@ -144,13 +144,14 @@ struct gym_estimate gym_difference(const struct gym_term *a, const struct gym_te
 {
     struct gym_term *pair[2] = {mem_alloc((count + 1) * sizeof *a),
                                 mem_alloc((count + 1) * sizeof *b)};
+    struct gym_estimate estimate = {NAN, NAN, NAN, 0, 0, 0};
     for (size_t i = 0; i < count; i++) {
         if (scale == GYM_RATIO && !(a[i].under > 0 && b[i].under > 0))
             continue;
+        estimate.pairs++;
         pair[0][i] = a[i];
         pair[1][i] = b[i];
     }
-    struct gym_estimate estimate = {NAN, NAN, NAN, 0, 0};
     estimate.value = bootstrap_interval(sum_all(pair[0], count), sum_all(pair[1], count), scale);
     size_t found = 0;
     for (size_t i = 0; resamples && resamples->n == count && i < resamples->rounds; i++) {

@@ -1,7 +1,9 @@
 """Settings of `train.*` that change a step: each in a short run, seen in what the run writes and in
 what it asks of a judge, which here goes by the text of an answer."""
 
+import signal
 import statistics
+import threading
 from collections import defaultdict
 
 import pytest
@@ -320,3 +322,61 @@ def test_long_answers(play):
         lost = max(line["answer_tokens"] - 40, 0) / 20 * 0.5
         assert line["return"] == pytest.approx(line["reward"] - lost)
     assert any(line["return"] < line["reward"] for line in traces)
+
+
+# --- steps played ahead --------------------------------------------------------------------------
+
+
+def test_several_steps_ahead(play, tmp_path):
+    """Each step trains on the problems of its own round, with answers up to three steps old."""
+    pairs = (ALL, "train.steps=8", "train.prompts=2", "train.samples=4", "train.filter=none",
+             "train.loss=ppo", "train.rate=0.001")  # fmt: skip
+    lines, traces, requests = play(*pairs, "train.staleness=3")
+    assert [line["step"] for line in traces] == [step for step in range(8) for _ in range(8)]
+    assert len(requests) == 1 + 8 * 8
+    lags = [line["lag/max"] for line in lines[:8]]
+    assert lags[0] == 0 and 2 <= max(lags) <= 3
+    _, together, _ = play(*pairs, name="together")
+    assert played(traces) == played(together)
+
+
+def test_carried_over(play):
+    """Problems whose verdicts are late do not hold a step up: they come in a later one, whole."""
+    others = threading.Semaphore(0)
+    waiting = []
+
+    def late(request):
+        if name_of(request) != "half":
+            others.release()
+        elif len(waiting) < 2:  # the first episodes: sixteen verdicts of others come before
+            waiting.append(request["id"])
+            for _ in range(8):
+                others.acquire(timeout=10)
+        return judged(request)
+
+    pairs = (ALL, "train.steps=6", "train.prompts=2", "train.samples=2", "train.filter=none",
+             "train.loss=ppo", "train.jobs=24")  # fmt: skip
+    _, plain, _ = play(*pairs, name="plain")
+    lines, traces, _ = play(*pairs, "train.staleness=2", "train.carry=true", judge=late)
+    assert all(line["batch/num_groups"] == 2 for line in lines[:6])
+    assert all(line["batch/num_trajectories"] == 4 for line in lines[:6])
+    assert len({(line["step"], line["rollout"]) for line in traces}) == 24
+    assert played(traces).index("half") >= 5 > played(plain).index("half")
+    assert max(line["lag/max"] for line in lines[:6]) >= 1
+
+
+def test_ahead_and_killed(warpgym, world, tmp_path):
+    """A run with rounds in flight ends at once, and goes on from its last checkpoint."""
+    out = tmp_path / "run"
+    pairs = (ALL, "train.prompts=2", "train.samples=2", "train.staleness=2", "train.carry=true",
+             "train.save_every=2")  # fmt: skip
+    with v1_server.Server(judged) as server:
+        again = tiny_world.arguments(world, out, *pairs, "--server", server.url)
+        process = warpgym.start(*again, "train.steps=2000")
+        path = out / "metrics.jsonl"
+        support.wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 5, "steps")
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        done = max(line["step"] for line in support.read_lines(out / "checkpoints.jsonl"))
+        warpgym.ok(*again, f"train.steps={done + 3}")
+    assert [line["step"] for line in tiny_world.metrics(out)][: done + 3] == list(range(done + 3))

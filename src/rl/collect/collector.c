@@ -33,6 +33,7 @@ struct collector {
 
     pthread_mutex_t lock;
     size_t next;
+    size_t *left; /* [tasks] episodes that are not over */
     _Atomic bool ended;
     struct err why; /* written once, under the lock */
 };
@@ -284,6 +285,9 @@ static void *run_worker(void *argument)
         if (result < 0 && !is_episode_error(result) && result != ERR_CANCELLED)
             end_collector(collector, &err);
         episode_free(session.episode);
+        pthread_mutex_lock(&collector->lock);
+        collector->left[rollout->task - collector->options.first_task]--;
+        pthread_mutex_unlock(&collector->lock);
     }
     return NULL;
 }
@@ -293,6 +297,9 @@ static void make_rollouts(struct collector *collector)
     size_t samples = collector->options.samples + collector->options.greedy;
     collector->count = json_array_size(collector->tasks) * samples;
     collector->rollouts = mem_alloc((collector->count + 1) * sizeof *collector->rollouts);
+    collector->left = mem_alloc((collector->count + 1) * sizeof *collector->left);
+    for (size_t i = 0; i < collector->count; i++)
+        collector->left[i / samples]++;
     for (size_t i = 0; i < collector->count; i++)
         collector->rollouts[i] = (struct rl_rollout){
             .problem = task_problem(json_array_get(collector->tasks, i / samples)),
@@ -346,6 +353,24 @@ int collector_wait(struct collector *collector, const struct rl_rollout **rollou
     return 0;
 }
 
+bool collector_task_over(struct collector *collector, size_t task)
+{
+    pthread_mutex_lock(&collector->lock);
+    bool over = collector->left[task] == 0;
+    pthread_mutex_unlock(&collector->lock);
+    return over;
+}
+
+const struct rl_rollout *collector_rollouts(const struct collector *collector)
+{
+    return collector->rollouts;
+}
+
+bool collector_ended(struct collector *collector)
+{
+    return collector_is_over(collector);
+}
+
 static void free_rollout(struct rl_rollout *rollout)
 {
     /* The slot after the last turn may hold an answer that was never judged. */
@@ -369,6 +394,7 @@ void collector_free(struct collector *collector)
     for (size_t i = 0; i < collector->count; i++)
         free_rollout(&collector->rollouts[i]);
     mem_free(collector->rollouts);
+    mem_free(collector->left);
     mem_free(collector->threads);
     json_decref(collector->configuration);
     json_decref(collector->tasks);

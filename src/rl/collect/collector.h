@@ -78,5 +78,11 @@ NODISCARD int collector_start(struct collector **out, const struct collector_opt
  * all: policy or judge unavailable, or cancelled. */
 NODISCARD int collector_wait(struct collector *collector, const struct rl_rollout **rollouts,
                              size_t *count, struct err *err);
+/* Whether all episodes of the task (0 is the first of options.tasks) are over; its rollouts may
+ * then be read while others are played: task × (samples + greedy) and on of *rollouts. */
+bool collector_task_over(struct collector *collector, size_t task);
+const struct rl_rollout *collector_rollouts(const struct collector *collector);
+/* Whether it will play no more: then collector_wait returns the reason. */
+bool collector_ended(struct collector *collector);
 /* Stops running episodes as soon as possible. NULL is fine. */
 void collector_free(struct collector *collector);

@@ -272,6 +272,19 @@ static void check_composed(const struct check *check, const struct train_config 
                         "0.001 say");
 }
 
+static void check_carry(const struct check *check)
+{
+    const struct train_settings *train = check->train;
+    if (train->carry && train->staleness == 0)
+        settings_refuse(check->errors, check->settings, "train.carry",
+                        "train.carry: with train.staleness=0 nothing is played beside a step that "
+                        "could be carried over; set train.staleness to 1 or more");
+    if (train->carry && train->rounds > 1)
+        settings_refuse(check->errors, check->settings, "train.carry",
+                        "train.carry: a step cannot wait for further rounds (train.rounds) and "
+                        "leave problems to later steps; leave one of them out");
+}
+
 static void check_overlong(const struct check *check)
 {
     const struct train_settings *train = check->train;
@@ -315,6 +328,7 @@ static void check_all(const struct check *check, const struct train_config *conf
     check_unread(check, config);
     check_composed(check, config);
     check_overlong(check);
+    check_carry(check);
     if (!check->train->rescore)
         check_unscored(check, &config->method);
     if (config->method.importance != RL_NO_LEVEL && check->train->ratio != TRAIN_RATIO_TRAINED)

@@ -6,6 +6,7 @@
  *   trainer_evaluate.c    held-out problems
  *   trainer_step.c        one step of reinforcement learning
  *   trainer_collect.c     its rollouts, which may be collected ahead, and their rows
+ *   trainer_carry.c       the same, out of several rounds (train.carry)
  *   trainer_lines.c       traces, histograms, metrics, sample answers
  *
  * Ownership: trainer_run owns the struct trainer. Threads: one, except trainer_on_turn; `lock`
@@ -21,12 +22,14 @@
 #include "rl/train/finetune.h"
 #include "rl/train/stage.h"
 #include "rl/train/train_guard.h"
+#include "rl/train/train_settings.h"
 #include "rl/train/train_step.h"
 #include "rl/train/trainer.h"
 
 #include <pthread.h>
 
 #define TRAINER_NEVER UINT64_MAX
+#define TRAINER_ROUNDS_MOST (TRAIN_STALENESS_MOST + 2) /* at the same time */
 
 /* Episodes that are collected together: the first of a step, further ones of the same step
  * (train.rounds), or an evaluation's. */
@@ -37,6 +40,9 @@ struct round {
     struct train_data_position position; /* where its problems begin */
     size_t number, tasks; /* of the step: rounds and problems, this round's included */
     size_t done, all;     /* turns, at most `all`; under the trainer's lock */
+    size_t tasks_drawn;   /* of this round */
+    bool *taken;          /* [tasks_drawn] by a step (train.carry) */
+    size_t taken_count;
 };
 
 struct trainer {
@@ -62,12 +68,16 @@ struct trainer {
     double best;               /* of train.measure; NAN: never measured */
     uint64_t best_step, worse; /* evaluations since */
 
-    uint64_t steps;      /* all: fine-tuning, then reinforcement learning */
-    uint64_t saved;      /* the step of the last checkpoint; UINT64_MAX: none */
-    double saving_s;     /* since the last step's metrics */
-    json_t *forgotten;   /* {WHERE: true}: checkpoints that this process removed */
-    struct round *ahead; /* of the next step, while this one trains; NULL: none */
-    bool torn;           /* a step changed the weights but is not complete */
+    uint64_t steps;    /* all: fine-tuning, then reinforcement learning */
+    uint64_t saved;    /* the step of the last checkpoint; UINT64_MAX: none */
+    double saving_s;   /* since the last step's metrics */
+    json_t *forgotten; /* {WHERE: true}: checkpoints that this process removed */
+    /* Rounds of later steps, the oldest first; with train.carry all of which some task is left. */
+    struct round *ahead[TRAINER_ROUNDS_MOST];
+    size_t ahead_count;
+    uint64_t launched;         /* the step of the next round that is played ahead */
+    struct rl_rollout *picked; /* of the present step, out of several rounds */
+    bool torn;                 /* a step changed the weights but is not complete */
 
     pthread_mutex_t lock; /* protects the fields below: turns end on several threads */
     const char *phase;
@@ -84,7 +94,7 @@ struct times {
 /* The position after the problems of this step, without those collected ahead. */
 static inline struct train_data_position trainer_position(const struct trainer *trainer)
 {
-    return trainer->ahead ? trainer->ahead->position : trainer->position;
+    return trainer->ahead_count > 0 ? trainer->ahead[0]->position : trainer->position;
 }
 
 static inline bool trainer_is_cancelled(const struct trainer *trainer)
@@ -156,14 +166,31 @@ NODISCARD int trainer_await_rollouts(struct round *round, const char *phase,
                                      struct err *err);
 /* Frees a round and all rounds before it; NULL is fine. */
 void trainer_free_rounds(struct round *round);
-/* With train.staleness: starts collecting the next step, from the current weights. */
+/* With train.staleness: starts collecting later steps, from the current weights. */
 NODISCARD int trainer_collect_ahead(struct trainer *trainer, struct err *err);
+/* Problems of later steps that are played, or over. */
+size_t trainer_problems_ahead(const struct trainer *trainer);
 /* Stops collecting ahead. */
 void trainer_drop_ahead(struct trainer *trainer);
 
-/* Collects the step's rows, from as many rounds as needed; *round is the last one. */
+/* Collects the step's rows, from as many rounds as needed; *round is the last one to be freed. */
 NODISCARD int trainer_collect(struct trainer *trainer, struct train_step *step,
                               struct round **round, struct err *err);
+
+/* Adds rollouts as rows, with everything known about them; what trainer_collect does for each of
+ * its rounds. */
+NODISCARD int trainer_add_rollouts(struct trainer *trainer, struct train_step *step,
+                                   const struct rl_rollout *rollouts, size_t count,
+                                   struct err *err);
+/* Starts the first round of a step, from the newest weights. */
+NODISCARD int trainer_start_step(struct trainer *trainer, uint64_t step, struct round **round,
+                                 struct err *err);
+
+/* trainer_carry.c */
+
+/* trainer_collect with train.carry: the problems whose episodes are over first. */
+NODISCARD int trainer_collect_carried(struct trainer *trainer, struct train_step *step,
+                                      struct round **round, struct err *err);
 
 /* trainer_lines.c */
 

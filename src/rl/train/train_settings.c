@@ -101,9 +101,12 @@ static const struct setting_row train_rows[] = {
                  "Whether each round draws train.prompts again, as Dr. Kernel's code does, and not "
                  "only what is missing"),
     SETTING_INT(jobs, "32", 1, 4096, "Episodes at the same time"),
-    SETTING_INT(staleness, "0", 0, 1,
-                "Steps that are sampled ahead while one is trained, except behind a checkpoint or "
-                "an evaluation; 0: none"),
+    SETTING_INT(staleness, "0", 0, TRAIN_STALENESS_MOST,
+                "Steps that are played ahead while one is trained; 0: none; 1: except behind a "
+                "checkpoint or an evaluation, so that a run's numbers do not depend on timing"),
+    SETTING_BOOL(carry, "false",
+                 "Whether a step takes the problems whose episodes are over first, and leaves the "
+                 "others to later steps, which go on with newer weights"),
     SETTING_INT(seed, "0", 0, 9007199254740992,
                 "Seed of the order of problems, of all answers and draws"),
     SETTING_OPTIONAL_INT(max_tokens, "4096", 1, TOKENS_MOST,

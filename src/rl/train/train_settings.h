@@ -24,6 +24,8 @@ enum train_overlong { WORD_SYMBOLS(TRAIN_OVERLONGS) };
     X(TRAIN_CORRECT, "correct") X(TRAIN_FAST_1, "fast_1") X(TRAIN_RETURN, "return")
 enum train_measure { WORD_SYMBOLS(TRAIN_MEASURES) };
 
+#define TRAIN_STALENESS_MOST 64
+
 struct train_settings {
     enum train_backend_kind backend;
     const char *model, *tokenizer, *url; /* "": auto */
@@ -45,6 +47,7 @@ struct train_settings {
     double critic;
     bool round_whole;
     int64_t jobs, staleness, seed;
+    bool carry;
     struct optional_int max_tokens;
     const char *max_tokens_later; /* "": none */
     double temperature, top_p;

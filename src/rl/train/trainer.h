@@ -7,7 +7,9 @@
  * collected meanwhile, from the weights at the beginning of this step, so at most one step old;
  * each trace has the policy's version, each step's metrics have the staleness. After a checkpoint
  * or an evaluation nothing is collected ahead. So the weights that write an answer do not depend on
- * timing: a seed gives the same numbers (on the CPU), also after a kill and a resume.
+ * timing: a seed gives the same numbers (on the CPU), also after a kill and a resume. With a
+ * staleness above 1, and with train.carry, they do depend on it: several steps are collected ahead,
+ * and go on while the weights change.
  *
  * Every train.evaluate_every steps the held-out problems are evaluated greedily, or with a few
  * samples, and measured as `warpgym report` does. Training ends after train.steps, when a measure

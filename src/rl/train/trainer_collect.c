@@ -19,6 +19,14 @@ int trainer_refresh(struct trainer *trainer, struct err *err)
     return result;
 }
 
+/* Several rounds may be played at the same time. */
+static size_t jobs_of_round(const struct train_settings *train)
+{
+    int64_t rounds = train->staleness + train->carry;
+    int64_t jobs = rounds > 1 ? train->jobs / rounds : train->jobs;
+    return jobs > 0 ? (size_t)jobs : 1;
+}
+
 int trainer_start_collecting(struct round **out, struct trainer *trainer,
                              const struct collector_options *which, const char *reward,
                              struct err *err)
@@ -34,7 +42,7 @@ int trainer_start_collecting(struct round **out, struct trainer *trainer,
     options.configuration = configuration;
     options.thinking = train->thinking;
     options.thinking_open = policy_settings(settings)->thinking_open;
-    options.jobs = (size_t)train->jobs;
+    options.jobs = jobs_of_round(train);
     options.wait_ms = train->wait_ms;
     options.cancelled = trainer->options->cancelled;
     options.on_turn = trainer_on_turn;
@@ -65,6 +73,7 @@ void trainer_free_rounds(struct round *round)
     while (round) {
         struct round *before = round->before;
         collector_free(round->collector);
+        mem_free(round->taken);
         mem_free(round);
         round = before;
     }
@@ -111,12 +120,14 @@ static int start_round(struct trainer *trainer, uint64_t step, size_t problems,
     next->position = position;
     next->number = before ? before->number + 1 : 1;
     next->tasks = which.first_task + problems;
+    next->tasks_drawn = problems;
+    next->taken = mem_alloc(problems + 1);
     *round = next;
     return 0;
 }
 
-/* Starts the first round of a step, from the newest weights. */
-static int start_step(struct trainer *trainer, uint64_t step, struct round **round, struct err *err)
+int trainer_start_step(struct trainer *trainer, uint64_t step, struct round **round,
+                       struct err *err)
 {
     *round = NULL;
     int result = trainer_refresh(trainer, err);
@@ -125,18 +136,51 @@ static int start_step(struct trainer *trainer, uint64_t step, struct round **rou
     return result;
 }
 
+/* With more than one step ahead, or with carried ones, timing decides which weights write an
+ * answer: then nothing is gained by a pause. */
+static bool may_play(const struct trainer *trainer, uint64_t step)
+{
+    const struct train_settings *train = train_settings(trainer->settings);
+    return train->staleness == 1 && !train->carry ? !trainer_pauses_at(trainer, step)
+                                                  : step < trainer->steps;
+}
+
+size_t trainer_problems_ahead(const struct trainer *trainer)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < trainer->ahead_count; i++)
+        count += trainer->ahead[i]->tasks_drawn - trainer->ahead[i]->taken_count;
+    return count;
+}
+
+static bool may_start_more(const struct trainer *trainer)
+{
+    const size_t most = (size_t)train_settings(trainer->settings)->staleness;
+    return trainer_problems_ahead(trainer) < most * trainer->config.problems &&
+           trainer->ahead_count < TRAINER_ROUNDS_MOST;
+}
+
 int trainer_collect_ahead(struct trainer *trainer, struct err *err)
 {
-    uint64_t next = trainer->step + 1;
-    if (train_settings(trainer->settings)->staleness == 0 || trainer_pauses_at(trainer, next))
-        return 0;
-    return start_step(trainer, next, &trainer->ahead, err);
+    int result = 0;
+    if (trainer->launched <= trainer->step)
+        trainer->launched = trainer->step + 1;
+    while (result == 0 && may_start_more(trainer) && may_play(trainer, trainer->launched)) {
+        result = trainer_start_step(trainer, trainer->launched,
+                                    &trainer->ahead[trainer->ahead_count], err);
+        if (result == 0) {
+            trainer->ahead_count++;
+            trainer->launched++;
+        }
+    }
+    return result;
 }
 
 void trainer_drop_ahead(struct trainer *trainer)
 {
-    trainer_free_rounds(trainer->ahead);
-    trainer->ahead = NULL;
+    while (trainer->ahead_count > 0)
+        trainer_free_rounds(trainer->ahead[--trainer->ahead_count]);
+    trainer->launched = 0;
 }
 
 static int log_failed_episodes(struct trainer *trainer, const struct rl_rollout *rollouts,
@@ -176,15 +220,10 @@ static int check_judged(const struct trainer *trainer, const struct train_step *
                    why);
 }
 
-/* Adds a round's rollouts as rows, with everything known about them. */
-static int add_rollouts(struct trainer *trainer, struct train_step *step, struct round *round,
-                        struct err *err)
+int trainer_add_rollouts(struct trainer *trainer, struct train_step *step,
+                         const struct rl_rollout *rollouts, size_t count, struct err *err)
 {
-    const struct rl_rollout *rollouts;
-    size_t count;
-    int result = trainer_await_rollouts(round, "rollout", &rollouts, &count, err);
-    if (result == 0)
-        result = log_failed_episodes(trainer, rollouts, count, err);
+    int result = log_failed_episodes(trainer, rollouts, count, err);
     if (result == 0)
         result = train_step_gather(step, rollouts, count, err);
     if (result == 0)
@@ -203,6 +242,25 @@ static int add_rollouts(struct trainer *trainer, struct train_step *step, struct
     return result;
 }
 
+static int add_round(struct trainer *trainer, struct train_step *step, struct round *round,
+                     struct err *err)
+{
+    const struct rl_rollout *rollouts;
+    size_t count;
+    int result = trainer_await_rollouts(round, "rollout", &rollouts, &count, err);
+    return result < 0 ? result : trainer_add_rollouts(trainer, step, rollouts, count, err);
+}
+
+/* Of this step; NULL: it was not played ahead. */
+static struct round *take_ahead(struct trainer *trainer)
+{
+    struct round *first = trainer->ahead_count > 0 ? trainer->ahead[0] : NULL;
+    for (size_t i = 1; i < trainer->ahead_count; i++)
+        trainer->ahead[i - 1] = trainer->ahead[i];
+    trainer->ahead_count -= first != NULL;
+    return first;
+}
+
 int trainer_collect(struct trainer *trainer, struct train_step *step, struct round **round,
                     struct err *err)
 {
@@ -212,12 +270,13 @@ int trainer_collect(struct trainer *trainer, struct train_step *step, struct rou
                                  .rounds_most = (size_t)train->rounds,
                                  .whole = train->round_whole};
     int result = 0;
-    *round = trainer->ahead;
-    trainer->ahead = NULL;
+    if (train->carry)
+        return trainer_collect_carried(trainer, step, round, err);
+    *round = take_ahead(trainer);
     if (!*round)
-        result = start_step(trainer, trainer->step, round, err);
+        result = trainer_start_step(trainer, trainer->step, round, err);
     while (result == 0) {
-        result = add_rollouts(trainer, step, *round, err);
+        result = add_round(trainer, step, *round, err);
         size_t more = result < 0 ? 0
                                  : rl_draw_more(&draw, step->report.prompts.usable, (*round)->tasks,
                                                 (*round)->number);

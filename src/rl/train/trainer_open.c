@@ -146,6 +146,7 @@ int trainer_note_differences(const struct trainer *trainer, struct err *err)
 void trainer_close(struct trainer *trainer)
 {
     trainer_drop_ahead(trainer);
+    mem_free(trainer->picked);
     json_decref(trainer->mark);
     json_decref(trainer->evaluation);
     json_decref(trainer->forgotten);

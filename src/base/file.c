@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,19 @@ static void remove_at(int parent, const char *name, int depth)
             remove_at(fd, entry->d_name, depth + 1);
     closedir(directory);
     unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+uint64_t file_tree_bytes(const char *path)
+{
+    char *const paths[] = {(char *)path, NULL};
+    uint64_t bytes = 0;
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    for (FTSENT *entry; tree && (entry = fts_read(tree));)
+        if (entry->fts_info != FTS_DP && entry->fts_info != FTS_NS)
+            bytes += (uint64_t)entry->fts_statp->st_blocks * 512;
+    if (tree)
+        fts_close(tree);
+    return bytes;
 }
 
 void file_remove_tree(const char *path)

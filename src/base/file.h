@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Reads all of a regular file of at most max_bytes. *bytes is NUL-terminated (not counted) and the
@@ -41,6 +42,8 @@ NODISCARD int file_write_fd(int fd, const char *name, const void *bytes, size_t 
 NODISCARD int file_make_directories(const char *path, mode_t mode, struct err *err);
 /* Removes a directory and all in it, never following links; best effort. */
 void file_remove_tree(const char *path);
+/* What the files below it take of the disk, in bytes. */
+uint64_t file_tree_bytes(const char *path);
 
 /* `path` without slashes at its end; the caller's (mem_free). */
 char *file_plain(const char *path);

@@ -141,6 +141,18 @@ static void list_add(struct paths_list *list, const char *item)
     list->items = items;
 }
 
+/* Where other tools look for KernelBench, too. */
+static int add_kernelbench(struct paths_list *search_paths, struct err *err)
+{
+    const char *root = getenv("KERNELBENCH_ROOT");
+    if (!root || !*root)
+        return 0;
+    if (!file_is_directory(root))
+        return err_set(err, ERR_MISSING, "$KERNELBENCH_ROOT: '%s' is not a directory", root);
+    list_add(search_paths, root);
+    return 0;
+}
+
 int paths_problems(const char *setting, struct paths_list *search_paths, struct err *err)
 {
     static const char *const names[] = {"problems", NULL};
@@ -159,6 +171,10 @@ int paths_problems(const char *setting, struct paths_list *search_paths, struct 
             paths_list_deinit(search_paths);
             return ERR_MISSING;
         }
+    }
+    if (add_kernelbench(search_paths, err) < 0) {
+        paths_list_deinit(search_paths);
+        return ERR_MISSING;
     }
     char *own = find_below_root(names);
     if (own)

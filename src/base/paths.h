@@ -33,8 +33,8 @@ char *paths_prompts(struct err *err);
  * is. */
 NODISCARD int paths_python(const char *setting, char **python, struct err *err);
 
-/* Search paths of problems: those of the setting (separated by colons), then our own. A path of the
- * setting that is not a directory is ERR_MISSING; our own may be missing. */
+/* Search paths of problems: those of the setting (separated by colons), $KERNELBENCH_ROOT, then our
+ * own. One that is named and is not a directory is ERR_MISSING; our own may be missing. */
 NODISCARD int paths_problems(const char *setting, struct paths_list *search_paths, struct err *err);
 void paths_list_deinit(struct paths_list *list);
 

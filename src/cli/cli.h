@@ -48,9 +48,9 @@ extern cli_main lm_bench_main, lm_chat_main, lm_convert_main, lm_info_main, lm_s
     lm_serve_main, lm_tokenizer_main, lm_train_main;
 extern cli_main problem_check_main, problem_list_main, problem_new_main, problem_show_main;
 extern cli_main rl_compute_main;
-extern cli_main runs_compare_main, runs_eval_main, runs_export_main, runs_list_main, runs_logs_main,
-    runs_report_main, runs_resume_main, runs_show_main, runs_stop_main, runs_sync_main,
-    runs_tensorboard_main, runs_watch_main;
+extern cli_main runs_clean_main, runs_compare_main, runs_eval_main, runs_export_main,
+    runs_list_main, runs_logs_main, runs_report_main, runs_resume_main, runs_show_main,
+    runs_stop_main, runs_sync_main, runs_tensorboard_main, runs_watch_main;
 
 /* Parses the command line (help and errors end here), reads what the options above promise, does
  * the work, prints its output or its error, and frees all of it and every list of the options.

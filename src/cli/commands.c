@@ -438,13 +438,14 @@ const struct cli_command cli_commands[] = {
      .words = {1, 1, ONE_RUN},
      .run = runs_logs_main},
     {.name = "runs stop",
-     .arguments = "RUN...",
+     .arguments = "[RUN...]",
      .summary = "end the process that trains a run",
      .description =
          "Sends SIGTERM to the process that holds the run's lock, and waits until it has released "
          "it. The run can be resumed later. A run that is not running is not an error.",
-     .examples = "warpgym runs stop demo\nwarpgym runs stop --timeout 60 runs/a runs/b",
-     .words = {1, CLI_MANY, "at least one run"},
+     .examples = "warpgym runs stop demo\nwarpgym runs stop --timeout 60 runs/a runs/b\n"
+                 "warpgym runs stop --all",
+     .words = {0, CLI_MANY, "runs"},
      .run = runs_stop_main},
     {.name = "runs compare",
      .arguments = "RUN RUN...",
@@ -470,6 +471,16 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym runs report demo\nwarpgym runs report runs/demo --out demo.html",
      .words = {1, 1, ONE_RUN},
      .run = runs_report_main},
+    {.name = "runs clean",
+     .arguments = "RUN...",
+     .summary = "remove training runs, or checkpoints that nothing needs",
+     .description =
+         "Asks for each run, unless --yes is given. With --checkpoints the run stays, with its "
+         "last and its best checkpoint. A run that is running is left alone.",
+     .examples = "warpgym runs list --disk\nwarpgym runs clean runs/first --checkpoints\n"
+                 "warpgym runs clean runs/try-1 runs/try-2 --yes",
+     .words = {1, CLI_MANY, "runs"},
+     .run = runs_clean_main},
     {.name = "runs export",
      .arguments = "RUN OUT",
      .summary = "export a checkpoint of a training run as a model or an adapter",

@@ -48,6 +48,15 @@ def test_list_of_a_kernelbench_checkout_comes_by_number(warpgym, tmp_path):
     assert levels == ["level1/2", "level1/10", "level2/1"]
 
 
+def test_kernelbench_root_is_searched(warpgym, tmp_path):
+    write(tmp_path / "bench" / "KernelBench" / "level1" / "2_Two.py", kernelbench_module())
+    root = {"KERNELBENCH_ROOT": str(tmp_path / "bench")}
+    ids = [entry["id"] for entry in lines(warpgym("problem", "list", "--json", environment=root))]
+    assert sorted(ids) == sorted([*NATIVE, *TORCH, "level1/2"])
+    root = {"KERNELBENCH_ROOT": str(tmp_path / "none")}
+    warpgym.refused("$KERNELBENCH_ROOT", "problem", "list", environment=root)
+
+
 def test_list_says_which_problem_is_broken(warpgym, tmp_path):
     write(tmp_path / "mine" / "native" / "mine" / "problem.yaml", "name: mine\nnonsense: 1\n")
     found = {e["id"]: e for e in lines(warpgym("problem", "list", "--json", "--problems", "mine"))}

@@ -208,6 +208,78 @@ def test_stop_trusts_no_number(warpgym, copy):
         bystander.kill()
 
 
+def test_stop_all(warpgym, tmp_path):
+    home = tmp_path / "runs"
+    write(home / "ended", 3)
+    with live(home / "a") as first, live(home / "b") as second:
+        run = warpgym.ok("runs", "stop", "--all", cwd=tmp_path)
+        assert [line.split(":")[0] for line in run.out.splitlines()] == ["runs/a", "runs/b"]
+        for process in (first, second):
+            assert process.wait(support.WAIT_S) == -signal.SIGTERM
+    run = warpgym.ok("runs", "stop", "--all", cwd=tmp_path)
+    assert run.err == "warpgym: no run in ./runs is running\n"
+    warpgym.refused("--all", "runs", "stop", cwd=tmp_path)
+    warpgym.refused("--all", "runs", "stop", "--all", "ended", cwd=tmp_path)
+
+
+# --- clean, disk ---------------------------------------------------------------------------------
+
+
+def used(path):
+    """As `du` counts."""
+    return sum(one.lstat().st_blocks for one in [path, *path.rglob("*")]) * 512
+
+
+def test_disk(warpgym, copy):
+    support.write(copy / "checkpoints" / "large", "x" * 3_000_000)
+    (row,) = words(warpgym.ok("runs", "list", "--disk", copy).out)[1:]
+    assert row[-2:] == [f"{used(copy) / 2**20:.1f}", "MiB"]
+    run = warpgym.ok("runs", "list", "--disk", "--json", copy)
+    assert json.loads(run.out)["disk_bytes"] == used(copy)
+    assert "disk_bytes" not in warpgym.ok("runs", "list", "--json", copy).out
+
+
+def test_clean(warpgym, copy):
+    other = copy.parent / "b"
+    shutil.copytree(copy, other)
+    warpgym.refused("--yes", "runs", "clean", copy)
+    assert (copy / "metrics.jsonl").exists()
+    run = warpgym.ok("runs", "clean", "--yes", copy)
+    assert not copy.exists() and other.exists() and " removed" in run.out
+    warpgym.refused("there is no run", "runs", "clean", "--yes", copy)
+    warpgym.refused("is not a training run", "runs", "clean", "--yes", copy.parent)
+
+
+def test_clean_keeps_the_last_and_the_best_checkpoint(warpgym, copy):
+    support.write(copy / "checkpoints" / "unknown" / "adapter_config.json", "{}")
+    rows = words(warpgym.ok("runs", "show", copy).out)
+    (best,) = (row[0] for row in rows if "best" in row)
+    assert best != "step-00020" and len(list((copy / "checkpoints").iterdir())) == 6
+    warpgym.ok("runs", "clean", "--checkpoints", "--yes", copy)
+    assert {path.name for path in (copy / "checkpoints").iterdir()} == {best, "step-00020"}
+    assert warpgym.ok("runs", "show", copy)
+
+
+def test_clean_asks(warpgym, copy):
+    for answer, there in ((b"n\n", True), (b"\n", True), (b"y\n", False)):
+        screen, ours = pty.openpty()
+        with subprocess.Popen(
+            [support.WARPGYM, "runs", "clean", copy], stdin=ours, stdout=-1, stderr=-1
+        ) as process:
+            os.write(screen, answer)
+            _, said = process.communicate(timeout=support.WAIT_S)
+        os.close(screen)
+        os.close(ours)
+        assert process.returncode == support.PASSED and b"[y/N]" in said
+        assert copy.exists() == there
+
+
+def test_clean_leaves_a_running_one_alone(warpgym, tmp_path):
+    with live(tmp_path / "run") as process:
+        warpgym.refused("is running", "runs", "clean", "--yes", tmp_path / "run")
+        assert process.poll() is None and (tmp_path / "run" / "metrics.jsonl").exists()
+
+
 # --- compare, export, tensorboard ----------------------------------------------------------------
 
 
@@ -294,7 +366,7 @@ def test_export_refuses(warpgym, home, copy, tmp_path):
     with (copy / "checkpoints.jsonl").open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(line) + "\n")
     run = warpgym("runs", "export", copy, out, "-c", "far")
-    assert "far is at tinker://weights/far" in run.complaint
+    assert "tinker://weights/far is on a Tinker server: set TINKER_BASE_URL" in run.complaint
     assert not out.exists()
 
 

@@ -2,6 +2,7 @@
 #include "cli/runs/runs.h"
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
@@ -49,7 +50,11 @@ static void last_text(const struct run_view *view, const char *label, char text[
     runs_number(name ? run_series_at(&view->series, name, UINT64_MAX, NULL) : NAN, text);
 }
 
-static void add_row(struct table *table, const struct run_view *view)
+struct listing {
+    bool json, disk;
+};
+
+static void add_row(struct table *table, const struct run_view *view, bool disk)
 {
     static const char *const labels[] = {"reward", "pass rate", "held out", "loss"};
     char text[64], number[RUNS_NUMBER_BYTES];
@@ -63,33 +68,42 @@ static void add_row(struct table *table, const struct run_view *view)
     }
     runs_age_text(view, text, sizeof text);
     table_cell(table, STYLE_NONE, "%s", text);
+    if (disk) {
+        runs_size(file_tree_bytes(view->path), number);
+        table_cell(table, STYLE_NONE, "%s", number);
+    }
 }
 
 /* Reports an unreadable run, and shows the others. */
-static int list_one(struct cli_call *call, struct table *table, const char *path)
+static int list_one(struct cli_call *call, struct table *table, const char *path, bool disk)
 {
     struct run_view view;
     struct err err;
     if (runs_open(&view, path, TAIL_BYTES, &err) < 0)
         return cli_fail_err(&err);
     if (table) {
-        add_row(table, &view);
+        add_row(table, &view, disk);
     } else {
         json_t *object = view_json(&view);
         json_put(object, "last", last_json(&view.series));
+        if (disk)
+            json_put(object, "disk_bytes", json_integer((json_int_t)file_tree_bytes(view.path)));
         cli_put_json(call, object);
     }
     run_view_close(&view);
     return EXIT_PASSED;
 }
 
-static int list_all(struct cli_call *call, const struct cli_words *paths, bool json)
+static int list_all(struct cli_call *call, const struct cli_words *paths,
+                    const struct listing *listing)
 {
     static const char titles[] = "run|state|>step|>reward|>pass rate|>held out|>loss|>age";
-    struct table *table = json ? NULL : table_new(titles);
+    struct table *table = listing->json ? NULL : table_new(titles);
     int status = EXIT_PASSED;
+    if (table && listing->disk)
+        table_column(table, "disk", TABLE_RIGHT);
     for (size_t i = 0; i < paths->count; i++) {
-        int one = list_one(call, table, paths->items[i]);
+        int one = list_one(call, table, paths->items[i], listing->disk);
         status = one != EXIT_PASSED ? one : status;
     }
     if (table)
@@ -100,7 +114,7 @@ static int list_all(struct cli_call *call, const struct cli_words *paths, bool j
 static int runs_list_run(struct cli_call *call, void *arguments, struct err *err)
 {
     const struct cli_words *directories = &call->words;
-    const bool *json = arguments;
+    const struct listing *listing = arguments;
     struct cli_words paths = {0};
     struct arena arena = {0};
     int result = 0;
@@ -111,10 +125,10 @@ static int runs_list_run(struct cli_call *call, void *arguments, struct err *err
     /* ./runs is the default: it need not exist. */
     if (result == ERR_MISSING && directories->count == 0)
         result = 0;
-    if (result == 0 && paths.count == 0 && !*json)
+    if (result == 0 && paths.count == 0 && !listing->json)
         cli_fail(EXIT_PASSED, "no runs in %s", directories->count ? "there" : "./" RUNS_HOME);
     else if (result == 0)
-        result = list_all(call, &paths, *json);
+        result = list_all(call, &paths, listing);
     cli_words_deinit(&paths);
     arena_deinit(&arena);
     return result;
@@ -122,12 +136,13 @@ static int runs_list_run(struct cli_call *call, void *arguments, struct err *err
 
 int runs_list_main(struct cli_call *call)
 {
-    bool json = false;
+    struct listing listing = {false, false};
     const struct cli_option options[] = {
-        OPTION_FLAG(0, "json", &json, "one run a line instead of the table"),
+        OPTION_FLAG(0, "disk", &listing.disk, "what each takes of the disk, too"),
+        OPTION_FLAG(0, "json", &listing.json, "one run a line instead of the table"),
         OPTION_END,
     };
-    return cli_run(call, options, runs_list_run, &json);
+    return cli_run(call, options, runs_list_run, &listing);
 }
 
 static void put_head(const struct run_view *view, struct buf *out)

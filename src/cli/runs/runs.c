@@ -47,6 +47,17 @@ void runs_number(double value, char text[RUNS_NUMBER_BYTES])
         snprintf(text, RUNS_NUMBER_BYTES, "%.4g", value);
 }
 
+void runs_size(uint64_t bytes, char text[RUNS_NUMBER_BYTES])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1000 && unit + 1 < COUNT(units); unit++)
+        value /= 1024;
+    snprintf(text, RUNS_NUMBER_BYTES, value < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", value,
+             units[unit]);
+}
+
 int runs_find(const char *word, char **path, struct err *err)
 {
     *path = mem_strdup(word);

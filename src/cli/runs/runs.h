@@ -22,6 +22,9 @@ const char *runs_measure_name(const struct runs_measure *measure, const struct r
 /* "0.5132", "12", "1.2e-05", "-" for NaN. */
 void runs_number(double value, char text[RUNS_NUMBER_BYTES]);
 
+/* "812 KiB", "1.4 GiB" */
+void runs_size(uint64_t bytes, char text[RUNS_NUMBER_BYTES]);
+
 /* A path, or the name of a run in ./runs. ERR_INPUT: neither. The caller's (mem_free). */
 NODISCARD int runs_find(const char *word, char **path, struct err *err);
 /* The directory itself if it is a run, else every run in it, by name; paths are the arena's. A

@@ -90,24 +90,61 @@ static int stop_run(const char *word, int64_t timeout_s, struct err *err)
     return result;
 }
 
-static int runs_stop_run(struct cli_call *call, void *arguments, struct err *err)
+struct arguments {
+    int64_t timeout_s;
+    bool all;
+};
+
+static int stop_each(const struct cli_words *words, int64_t timeout_s, struct err *err)
 {
-    const int64_t *timeout_s = arguments;
     int status = EXIT_PASSED;
     cli_catch_signals();
-    for (size_t i = 0; i < call->words.count && !cli_cancelled; i++)
-        if (stop_run(call->words.items[i], *timeout_s, err) < 0)
+    for (size_t i = 0; i < words->count && !cli_cancelled; i++)
+        if (stop_run(words->items[i], timeout_s, err) < 0)
             status = cli_fail_err(err);
     return status;
 }
 
+/* Those of ./runs that a process holds. */
+static int find_running(struct arena *arena, struct cli_words *running, struct err *err)
+{
+    struct cli_words all = {0};
+    int result = runs_find_all(RUNS_HOME, arena, &all, err);
+    for (size_t i = 0; i < all.count && result == 0; i++) {
+        char *lock = mem_printf("%s/lock", all.items[i]);
+        if (lockfile_holder(lock) != LOCKFILE_NONE)
+            cli_words_add(running, all.items[i]);
+        mem_free(lock);
+    }
+    cli_words_deinit(&all);
+    return result;
+}
+
+static int runs_stop_run(struct cli_call *call, void *context, struct err *err)
+{
+    const struct arguments *arguments = context;
+    struct cli_words running = {0};
+    struct arena arena = {0};
+    if (arguments->all == (call->words.count > 0))
+        return err_set(err, ERR_INPUT, "name runs, or give --all for those in ./" RUNS_HOME);
+    int result = arguments->all ? find_running(&arena, &running, err) : 0;
+    if (result == 0 && arguments->all && running.count == 0)
+        fprintf(stderr, "warpgym: no run in ./" RUNS_HOME " is running\n");
+    if (result == 0)
+        result = stop_each(arguments->all ? &running : &call->words, arguments->timeout_s, err);
+    cli_words_deinit(&running);
+    arena_deinit(&arena);
+    return result;
+}
+
 int runs_stop_main(struct cli_call *call)
 {
-    int64_t timeout_s = 0;
+    struct arguments arguments = {.timeout_s = 0};
     const struct cli_option options[] = {
-        OPTION_INT(0, "timeout", &timeout_s, 0, 86400, "SECONDS",
+        OPTION_FLAG(0, "all", &arguments.all, "every run in ./" RUNS_HOME " that is running"),
+        OPTION_INT(0, "timeout", &arguments.timeout_s, 0, 86400, "SECONDS",
                    "how long to wait; default: until it ends"),
         OPTION_END,
     };
-    return cli_run(call, options, runs_stop_run, &timeout_s);
+    return cli_run(call, options, runs_stop_run, &arguments);
 }

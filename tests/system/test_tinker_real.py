@@ -9,6 +9,7 @@ import subprocess
 import fake_tinker
 import pytest
 import skyrl_server
+import support
 import tiny_world
 from fake_tinker import FakeTinker, Probe
 from skyrl_server import ALPHA, SkyRL, adapter_of, read_tensors, write_tensors
@@ -193,3 +194,32 @@ def test_a_run_and_its_export(module_warpgym, tmp_path_factory):
         assert copies == kept == {"step-000002.tar.gz"}
         module_warpgym.ok("runs", "export", folder / "run", folder / "adapter", "-c", "last")
     module_warpgym.ok("lm", "convert", model, folder / "merged", "--merge", folder / "adapter")
+
+
+def test_a_server_that_dies_in_a_run(module_warpgym, tmp_path_factory):
+    """One sentence; then the run goes on from its checkpoint, while the server still starts."""
+    skyrl_server.need()
+    folder = tmp_path_factory.mktemp("died")
+    config = tiny_world.make(module_warpgym, tmp_path_factory.mktemp("world"))
+    model = config.parent / "base" / "model"
+    with SkyRL(model, folder / "skyrl") as server:
+        server.wait()
+        pairs = (
+            "train.problems=plus minus", "train.steps=3", "train.prompts=1", "train.samples=4",
+            "train.backend=tinker", f"train.url={server.url}", f"train.model={model}",
+            "train.lora_rank=4", "train.context=160", "train.max_tokens=60", "train.save_every=1",
+            "policy.retry_budget_ms=2s", "train.wait_ms=1s",
+        )  # fmt: skip
+        command = tiny_world.arguments(config, folder / "run", *pairs)
+        process = module_warpgym.start(*command)
+        saved = folder / "run" / "checkpoints.jsonl"
+        support.wait_until(lambda: saved.exists() and saved.read_text(), "a checkpoint", 300)
+        server.kill()
+        run = module_warpgym.finish(process, timeout=300)
+        why, remedy = run.err.splitlines()[-2:]
+        assert server.url in why and "is saved; `warpgym runs resume" in remedy, run
+        server.start()
+        more = ("policy.retry_budget_ms=2m",)
+        module_warpgym.ok("runs", "resume", folder / "run", *more, timeout=600)
+    steps = [line["step"] for line in tiny_world.metrics(folder / "run")]
+    assert steps == [0, 1, 2]

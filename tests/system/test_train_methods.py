@@ -6,6 +6,7 @@ import statistics
 import threading
 from collections import defaultdict
 
+import fake_tinker
 import pytest
 import support
 import tiny_world
@@ -380,3 +381,23 @@ def test_ahead_and_killed(warpgym, world, tmp_path):
         done = max(line["step"] for line in support.read_lines(out / "checkpoints.jsonl"))
         warpgym.ok(*again, f"train.steps={done + 3}")
     assert [line["step"] for line in tiny_world.metrics(out)][: done + 3] == list(range(done + 3))
+
+
+def test_composed_losses_at_a_service(warpgym, world, tmp_path):
+    """Their slopes are weights of cross entropy, which every service has: the first change is the
+    engine's. A fresh adapter moves nothing, and all ratios are 1."""
+    model, seen = world.parent / "base" / "model", {}
+    pairs = (*STEP, "train.lora_rank=4", "train.loss=ppo", "train.ratio_level=turn", "train.kl=0.1",
+             "train.kl_in=loss", "train.context=160", "train.success_bonus=1")  # fmt: skip
+    for backend in ("engine", "tinker"):
+        with v1_server.Server(judged) as judge, fake_tinker.FakeTinker(model, tmp_path) as service:
+            more = ["--server", judge.url, "train.estimator=return", "train.epochs=2"]
+            if backend == "tinker":
+                more += ["train.backend=tinker", f"train.model={fake_tinker.BASE}",
+                         f"train.tokenizer={model}", f"train.url={service.url}"]  # fmt: skip
+            out = tmp_path / backend
+            warpgym.ok(*tiny_world.arguments(world, out, *pairs, *more))
+        (line,) = [line for line in tiny_world.metrics(out) if "optim/loss" in line]
+        assert line["optim/changes"] == 2 and abs(line["optim/loss"]) > 0.1
+        seen[backend] = (line["optim/loss"], line["optim/tokens"])
+    assert seen["tinker"] == pytest.approx(seen["engine"], rel=1e-2)

@@ -1,5 +1,6 @@
 #include "sandbox/sandboxed.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "sandbox/processor_time.h"
@@ -26,7 +27,10 @@
 #define RESISTED_NS INT64_C(1000000000)
 #define FIRST_NICE (-20)
 #define BACK_NICE 19
-#define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
+#define DYING_MS 10000     /* gigabytes take seconds to free */
+#define STAT_FLAGS 9       /* a field of /proc/PID/stat */
+#define FLAGS_ENDING 0x404 /* there: PF_EXITING, PF_SIGNALED */
+#define END_GRACE_MS 1000  /* between a closed channel and the death behind it */
 
 /* waitid's answer as waitpid would have given it. */
 static int status_of(const siginfo_t *info)
@@ -178,7 +182,47 @@ void sandboxed_stand_back(struct sandboxed *process)
     set_niceness(process, BACK_NICE);
 }
 
-int sandboxed_read(const struct sandboxed *process, uint64_t address, void *into, size_t count,
+static int crashed(const struct sandboxed *process, struct err *err)
+{
+    char how[96];
+    sandboxed_status_text(process, how, sizeof how);
+    return err_set(err, ERR_CRASH, "the process %s", how);
+}
+
+/* Whether a signal is ending it. Its memory is gone before it can be reaped. */
+static bool is_dying(const struct sandboxed *process)
+{
+    static const char *const sets[] = {"\nSigPnd:", "\nShdPnd:"};
+    const uint64_t kill_bit = UINT64_C(1) << (SIGKILL - 1);
+    char path[64], text[4096];
+    if (sandboxed_stat(process->pid, STAT_FLAGS) & FLAGS_ENDING)
+        return true;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
+    file_read_text(path, text, sizeof text);
+    for (size_t i = 0; i < COUNT(sets); i++) {
+        const char *at = strstr(text, sets[i]);
+        if (at && (strtoull(at + strlen(sets[i]), NULL, 16) & kill_bit))
+            return true;
+    }
+    return false;
+}
+
+/* Memory that cannot be read: the process lied about it, or is being killed. */
+static int explain_unreadable(struct sandboxed *process, int error, struct err *err)
+{
+    struct pollfd wait = {.fd = process->pid_fd, .events = POLLIN};
+    if (error == EPERM)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "this machine does not let the judge read its own children's memory "
+                       "(process_vm_readv); see warpgym doctor");
+    if (!sandboxed_ended(process) && (error == ESRCH || is_dying(process)))
+        (void)poll(&wait, 1, DYING_MS);
+    if (!sandboxed_ended(process))
+        return err_set(err, ERR_PROTOCOL, "an output lies at an address that cannot be read");
+    return crashed(process, err);
+}
+
+int sandboxed_read(struct sandboxed *process, uint64_t address, void *into, size_t count,
                    struct err *err)
 {
     size_t done = 0;
@@ -187,12 +231,8 @@ int sandboxed_read(const struct sandboxed *process, uint64_t address, void *into
         struct iovec remote = {.iov_base = (void *)(uintptr_t)(address + done),
                                .iov_len = count - done};
         ssize_t got = process_vm_readv(process->pid, &local, 1, &remote, 1, 0);
-        if (got < 0 && errno == EPERM)
-            return err_set(err, ERR_UNSUPPORTED,
-                           "this machine does not let the judge read its own children's memory "
-                           "(process_vm_readv); see warpgym doctor");
         if (got <= 0)
-            return err_set(err, ERR_PROTOCOL, "an output lies at an address that cannot be read");
+            return explain_unreadable(process, got < 0 ? errno : 0, err);
         done += (size_t)got;
     }
     return 0;
@@ -238,11 +278,9 @@ void sandboxed_status_text(const struct sandboxed *process, char *text, size_t t
 int sandboxed_explain_end(struct sandboxed *process, struct err *err)
 {
     struct pollfd wait = {.fd = process->pid_fd, .events = POLLIN};
-    char how[96];
     if (poll(&wait, 1, END_GRACE_MS) <= 0 || !sandboxed_ended(process))
         return err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
-    sandboxed_status_text(process, how, sizeof how);
-    return err_set(err, ERR_CRASH, "the process %s", how);
+    return crashed(process, err);
 }
 
 void sandboxed_close(struct sandboxed *process)

@@ -43,9 +43,10 @@ void sandboxed_mark_idle(struct sandboxed *process);
 int64_t sandboxed_ran_ns(const struct sandboxed *process);
 
 /* A copy of the process's memory; the address is the process's own word and may be a lie, which
- * costs an error (ERR_PROTOCOL), nothing more. */
-NODISCARD int sandboxed_read(const struct sandboxed *process, uint64_t address, void *into,
-                             size_t count, struct err *err);
+ * costs an error (ERR_PROTOCOL), nothing more. ERR_CRASH: it is being killed, by the machine where
+ * memory is short; waits until it can be reaped. */
+NODISCARD int sandboxed_read(struct sandboxed *process, uint64_t address, void *into, size_t count,
+                             struct err *err);
 
 /* A numeric field of /proc/PID/stat, counted as in proc(5) (20: threads, 39: processor that it ran
  * on last); -1 where there is none. */

@@ -375,6 +375,29 @@ TEST(read)
     sandboxed_close(&process);
 }
 
+/* As where the machine's memory is short: the memory goes before the process can be reaped. */
+TEST(read_of_one_that_is_killed)
+{
+    for (int round = 0; round < 40; round++) {
+        struct sandboxed process;
+        struct err err = {0};
+        uint64_t low, high;
+        char byte;
+        int result;
+        spawn(standby, &process);
+        assert_true(find_mapping(process.pid, "rw-p", &low, &high));
+        if (round % 2)
+            assert_int_equal(sandboxed_freeze(&process, &err), 0);
+        kill(process.pid, SIGKILL);
+        while ((result = sandboxed_read(&process, low, &byte, 1, &err)) == 0)
+            ;
+        if (result != ERR_CRASH || !sandboxed_killed(&process))
+            fail_msg("%d: %s", round, err.text);
+        assert_int_equal(sandboxed_read(&process, low, &byte, 1, &err), ERR_CRASH);
+        sandboxed_close(&process);
+    }
+}
+
 /* The part that is there does not make up for the part that is not. */
 TEST(read_across_the_end)
 {

@@ -12,7 +12,7 @@
 #define GIB ((double)(1 << 30))
 
 struct child_memory {
-    const struct child *child;
+    struct child *child;
     uint64_t address;
 };
 

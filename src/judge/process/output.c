@@ -30,8 +30,8 @@ static uint32_t list_outputs(const struct child *child, struct wire_output *outp
     return count;
 }
 
-static int peek_on_host(const struct child *child, const struct wire_output *output,
-                        uint64_t offset, void *into, size_t bytes)
+static int peek_on_host(struct child *child, const struct wire_output *output, uint64_t offset,
+                        void *into, size_t bytes)
 {
     struct err ignored;
     if (child->outputs.done.count > 0)

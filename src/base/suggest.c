@@ -59,17 +59,24 @@ const char *suggest_name(const char *what, const char *const *names, size_t coun
     return best;
 }
 
-/* "a, b, c"; empty if that is too long. */
+#define MORE ", …"
+
+/* "a, b, c"; "a, b, …" if that is too long. */
 static void list_names(char list[LIST_MAX_BYTES], const char *const *names, size_t count)
 {
     size_t used = 0;
     list[0] = '\0';
-    for (size_t i = 0; i < count && used < LIST_MAX_BYTES; i++)
-        if (names[i])
-            used += (size_t)snprintf(list + used, LIST_MAX_BYTES - used, "%s%s", used ? ", " : "",
-                                     names[i]);
-    if (used >= LIST_MAX_BYTES)
-        list[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const char *between = used ? ", " : "";
+        if (!names[i])
+            continue;
+        if (used + strlen(between) + strlen(names[i]) + sizeof MORE > LIST_MAX_BYTES) {
+            if (used)
+                memcpy(list + used, MORE, sizeof MORE);
+            return;
+        }
+        used += (size_t)snprintf(list + used, LIST_MAX_BYTES - used, "%s%s", between, names[i]);
+    }
 }
 
 int err_unknown(struct err *err, const char *what, const char *name, const char *const *names,

@@ -139,6 +139,8 @@ int http_client_send(struct http_client *client, const struct http_client_call *
     answer->status = got.status;
     answer->bytes = got.bytes;
     answer->body = got.body;
+    got.body = NULL;
+    http_flow_answer_deinit(&got);
     return 0;
 }
 

@@ -163,8 +163,10 @@ static void *work(void *argument)
                                       .timeout_ms = 200};
     while (!stopping) {
         struct queue_job job;
+        struct err err;
         bool got = false;
-        if (queue_claim(worker->queue, &claim, &job, &got, NULL) < 0) {
+        if (queue_claim(worker->queue, &claim, &job, &got, &err) < 0) {
+            fprintf(stderr, "fake_worker: %s\n", err.text);
             usleep(STEP_MS * 1000);
         } else if (got) {
             printf("claimed %s\n", job.id);

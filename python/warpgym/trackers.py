@@ -26,6 +26,13 @@ class Run(NamedTuple):
     settings: dict[str, Any]
 
 
+def shown(package: Any, tables: list[Table]) -> dict[str, Any]:
+    """As Weights & Biases, and Trackio after it, take tables."""
+    return {
+        table.name: package.Table(columns=list(table.columns), data=table.rows) for table in tables
+    }
+
+
 class Wandb:
     package = "wandb"
 
@@ -37,11 +44,7 @@ class Wandb:
         self.id = self.run.id
 
     def log(self, step: int, values: dict[str, float], tables: list[Table]) -> None:
-        shown = {
-            table.name: self.wandb.Table(columns=list(table.columns), data=table.rows)
-            for table in tables
-        }
-        self.run.log(values | shown, step=step)
+        self.run.log(values | shown(self.wandb, tables), step=step)
 
     def finish(self) -> None:
         self.run.finish()
@@ -90,11 +93,7 @@ class Trackio:
         )
 
     def log(self, step: int, values: dict[str, float], tables: list[Table]) -> None:
-        shown = {
-            table.name: self.trackio.Table(columns=list(table.columns), data=table.rows)
-            for table in tables
-        }
-        self.trackio.log(values | shown, step=step)
+        self.trackio.log(values | shown(self.trackio, tables), step=step)
 
     def finish(self) -> None:
         self.trackio.finish()

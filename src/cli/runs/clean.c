@@ -15,17 +15,6 @@ struct arguments {
     bool checkpoints, yes;
 };
 
-/* Whether a name in RUN/checkpoints is that of the last or of the best. */
-static bool is_needed(const struct run_view *view, const json_t *checkpoints, const char *name)
-{
-    bool lowest;
-    const char *measure = runs_best_measure(view, &lowest);
-    const json_t *best = runs_best(view, checkpoints, measure, lowest);
-    const json_t *last = json_array_get(checkpoints, json_array_size(checkpoints) - 1);
-    return strcmp(name, json_text_at(last, "name")) == 0 ||
-           (best && strcmp(name, json_text_at(best, "name")) == 0);
-}
-
 /* What cleaning a run removes: paths of the arena. */
 static int choose(const struct run_view *view, bool only_checkpoints, struct arena *arena,
                   struct cli_words *paths, struct err *err)
@@ -38,10 +27,16 @@ static int choose(const struct run_view *view, bool only_checkpoints, struct are
     int result = run_view_checkpoints(view, &checkpoints, err);
     if (result < 0)
         return result;
+    bool lowest;
+    const char *measure = runs_best_measure(view, &lowest);
+    const char *best = json_text_at(runs_best(view, checkpoints, measure, lowest), "name");
+    const char *last = json_text_at(json_array_get(checkpoints, json_array_size(checkpoints) - 1),
+                                    "name");
     const char *home = arena_printf(arena, "%s/checkpoints", view->path);
     DIR *stream = opendir(home);
     for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (entry->d_name[0] != '.' && !is_needed(view, checkpoints, entry->d_name))
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, best) != 0 &&
+            strcmp(entry->d_name, last) != 0)
             cli_words_add(paths, arena_printf(arena, "%s/%s", home, entry->d_name));
     if (stream)
         closedir(stream);

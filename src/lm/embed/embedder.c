@@ -111,9 +111,14 @@ size_t lm_embedder_width(const struct lm_embedder *embedder)
     return embedder->width;
 }
 
-size_t lm_embedder_longest(const struct lm_embedder *embedder)
+int lm_embedder_check(const struct lm_embedder *embedder, size_t tokens, struct err *err)
 {
-    return embedder->longest;
+    if (tokens == 0)
+        return err_set(err, ERR_INPUT, "a text without a token cannot be embedded");
+    if (tokens > embedder->longest)
+        return err_set(err, ERR_LIMIT, "a text has %zu tokens; at most %zu can be embedded", tokens,
+                       embedder->longest);
+    return 0;
 }
 
 int lm_embedder_encode(const struct lm_embedder *embedder, const char *text, size_t bytes, bool cut,
@@ -124,13 +129,8 @@ int lm_embedder_encode(const struct lm_embedder *embedder, const char *text, siz
     int result = tokenizer_encode(embedder->tokenizer, text, bytes, &how, out, err);
     if (result < 0)
         return result;
-    if (out->count == 0)
-        return err_set(err, ERR_INPUT, "a text without a token cannot be embedded");
-    if (out->count <= embedder->longest)
-        return 0;
-    if (!cut)
-        return err_set(err, ERR_LIMIT, "a text has %zu tokens; at most %zu can be embedded",
-                       out->count, embedder->longest);
+    if (!cut || out->count <= embedder->longest)
+        return lm_embedder_check(embedder, out->count, err);
     out->ids[embedder->longest - 1] = out->ids[out->count - 1];
     out->count = embedder->longest;
     return 0;

@@ -25,11 +25,12 @@ void lm_embedder_close(struct lm_embedder *embedder);
 const char *lm_embedder_pooling(const struct lm_embedder *embedder);
 /* Numbers of a vector. */
 size_t lm_embedder_width(const struct lm_embedder *embedder);
-/* Tokens of the longest text. */
-size_t lm_embedder_longest(const struct lm_embedder *embedder);
 
+/* Whether a text of so many tokens can be embedded. ERR_LIMIT: it is longer; ERR_INPUT: it has
+ * none. */
+NODISCARD int lm_embedder_check(const struct lm_embedder *embedder, size_t tokens, struct err *err);
 /* Sets `out` to a text's tokens, in all; those of a longer one are cut to the longest, its end
- * kept, with `cut`. ERR_LIMIT: it is longer; ERR_INPUT: it has none. */
+ * kept, with `cut`. Errors: lm_embedder_check. */
 NODISCARD int lm_embedder_encode(const struct lm_embedder *embedder, const char *text, size_t bytes,
                                  bool cut, struct tokens *out, struct err *err);
 /* vectors: [count, width]. Each text has 1 to the longest tokens. */

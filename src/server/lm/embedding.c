@@ -21,13 +21,7 @@ struct work {
 static int take_ids(const struct work *work, const struct lm_api_prompt *prompt, struct tokens *out,
                     struct err *err)
 {
-    const size_t longest = lm_embedder_longest(work->api->options.embedder);
-    if (prompt->count == 0)
-        return err_set(err, ERR_INPUT, "a text without a token cannot be embedded");
-    if (prompt->count > longest)
-        return err_set(err, ERR_LIMIT, "a text has %zu tokens; at most %zu can be embedded",
-                       prompt->count, longest);
-    int result = 0;
+    int result = lm_embedder_check(work->api->options.embedder, prompt->count, err);
     for (size_t i = 0; i < prompt->count && result == 0; i++)
         result = tokens_add(out, prompt->ids[i], err);
     return result;

@@ -73,6 +73,7 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 child_objects = $(patsubst %.c,$(OBJ)/child/%.o,$(1))
 BINARY := $(ROOT)/warpgym
 LIBRARY := $(ROOT)/build/libwarpgym.a
+CLI_LIBRARY := $(ROOT)/build/libcli.a
 CHILD := $(ROOT)/build/warpgym-child
 CHILD_SO := $(ROOT)/build/libwarpgym_child.so
 CHILD_LIBRARY := $(ROOT)/build/libchild.a
@@ -130,6 +131,9 @@ endif
 $(LIBRARY): $(call objects,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+$(CLI_LIBRARY): $(call objects,$(filter-out %/main.c,$(CLI_SOURCES)))
+	$(Q)rm -f $@ && ar rcs $@ $^
+
 $(CHILD_LIBRARY): $(call child_objects,$(filter-out %/main.c,$(CHILD_SOURCES)) $(CHILD_LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
@@ -161,9 +165,13 @@ $(LINKED):
 	@mkdir -p $(@D)
 	@ln -sfn ../../$(@F) $@
 
-# One program for each test file. Tests of the child take its functions from its own archive.
-TEST_PARTS := $(call objects,$(SUPPORT_SOURCES) $(filter-out %/main.c,$(CLI_SOURCES))) \
-	$(LIBRARY) $(CHILD_LIBRARY)
+# One program for each test file, of what it calls and no more: there are hundreds. Tests of the
+# child take its functions from its own archive.
+TEST_LIBRARY := $(ROOT)/build/libtests.a
+$(TEST_LIBRARY): $(call objects,$(SUPPORT_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+TEST_PARTS := $(TEST_LIBRARY) $(CLI_LIBRARY) $(LIBRARY) $(CHILD_LIBRARY)
 $(ROOT)/build/tests/%: $(OBJ)/tests/%.o $(TEST_PARTS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS) -lffi

@@ -236,10 +236,11 @@ static void blame_left_work(struct session *session, const struct err *err, stru
 static bool drop_oracle(struct session *session)
 {
     struct device_lease *lease = &session->lease;
-    if (lease->wanted != LEASE_ALONE || !lease->gpu || !session->reference.oracle)
+    if (lease->wanted != LEASE_ALONE || !session->reference.oracle)
         return false;
     uint64_t planned = memory_plans_find(&session->judge->plans, session->job.reference_hash);
-    session->job.without_oracle = planned > lease->gpu->facts.memory_bytes / WIDE_PART;
+    uint64_t all = lease->gpu ? lease->gpu->facts.memory_bytes : load_available_bytes();
+    session->job.without_oracle = planned > all / WIDE_PART;
     return session->job.without_oracle;
 }
 

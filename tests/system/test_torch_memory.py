@@ -3,6 +3,7 @@ takes beyond that is run.memory_bytes."""
 
 import json
 import os
+import re
 
 import pytest
 from support import kernelbench_module, write
@@ -65,6 +66,22 @@ def test_reference_that_does_not_fit(warpgym, tmp_path):
     assert verdict["status"] == "unsupported", verdict
     assert verdict["error"]["class"] == "memory", verdict
     assert "needs more memory than this machine has, " in verdict["error"]["message"], verdict
+
+
+def available():
+    with open("/proc/meminfo") as file:
+        return int(re.search(r"MemAvailable: +(\d+)", file.read())[1]) * 1024
+
+
+def test_answers_that_do_not_fit(warpgym, tmp_path):
+    """A reference's zeros take nothing until something reads them: the judge, which copies them."""
+    values = int(available() * 0.6) // 4
+    zeros = f"torch.from_numpy(__import__('numpy').zeros({values}, 'float32'))"
+    problem = kernelbench_module().replace("return ", f"return {zeros}; return ", 1)
+    verdict = judged(warpgym, tmp_path, problem)
+    assert verdict["status"] == "unsupported", verdict
+    assert verdict["error"]["class"] == "memory", verdict
+    assert "of them the judge's copies, and" in verdict["error"]["message"], verdict
 
 
 LIES = """

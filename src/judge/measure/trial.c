@@ -6,7 +6,9 @@
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
 #include "judge/numeric/input_shift.h"
+#include "judge/process/memory_budget.h"
 #include "problem/fill.h"
+#include "sandbox/memory_use.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -75,6 +77,38 @@ static int keep_on_gpu(struct trials *trials, uint32_t output, struct tensor *te
         copied = cuda->synchronize();
     tensor->at = memory->address;
     return cuda_check(cuda, copied, "cannot keep the oracle's answer", err);
+}
+
+/* How large answers on the CPU are is known once a PyTorch reference has made one. */
+static int check_memory(struct trials *trials, uint64_t copies, uint64_t candidate)
+{
+    struct err err;
+    uint64_t had = candidate ? memory_use_bytes(trials->candidate->process.pid, true) : 0;
+    if (memory_budget_check_answers(trials->job->problem->id, copies, candidate, had, &err) == 0)
+        return 0;
+    return fault_set(trials->fault, FAULT_MEMORY, &err);
+}
+
+/* The oracle's are copied twice. */
+static int check_oracle_memory(struct trials *trials)
+{
+    const struct child *child = &trials->reference->child;
+    const struct trial_answer *answer = &trials->state->answer;
+    uint64_t copies = child_copies_grow(child, child);
+    for (uint32_t i = 0; !child->gpu && i < child->outputs.done.count; i++) {
+        uint64_t wanted = child->outputs.done.outputs[i].bytes;
+        copies += wanted > answer->kept_bytes[i] ? wanted - answer->kept_bytes[i] : 0;
+    }
+    return check_memory(trials, copies, 0);
+}
+
+/* At its first call a candidate takes as much as the reference has now. */
+static int check_answer_memory(struct trials *trials)
+{
+    const struct child *child = &trials->reference->child;
+    uint64_t copies = child_copies_grow(trials->candidate, child);
+    uint64_t candidate = copies ? memory_use_bytes(child->process.pid, true) : 0;
+    return check_memory(trials, copies + child_copies_grow(child, child), candidate);
 }
 
 /* Copies what the oracle said, because the next call's outputs take its place (torch). */
@@ -203,7 +237,11 @@ static int call_oracle(struct trials *trials, struct child_call call)
     if (child_call(&trials->reference->child, &call, &time, &err) < 0)
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
     trials->verdict->reference_ms += time.ms;
-    if (trials->job->problem->format == PROBLEM_TORCH && keep_oracle(trials, &err) < 0)
+    if (trials->job->problem->format != PROBLEM_TORCH)
+        return 0;
+    if (check_oracle_memory(trials) < 0)
+        return -1;
+    if (keep_oracle(trials, &err) < 0)
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
     return 0;
 }
@@ -230,6 +268,8 @@ int trial_reference(struct trials *trials, const struct trial *trial, struct chi
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
     trials->verdict->reference_ms += time->ms;
     trials->state->most_ms = fmax(trials->state->most_ms, time->ms);
+    if (torch && check_answer_memory(trials) < 0)
+        return -1;
     answer->count = child_output_count(child);
     for (uint32_t i = 0; i < answer->count; i++)
         if (child_output(child, 0, i, &answer->reference[i], &err) < 0)

@@ -28,6 +28,20 @@ static int check_machine(const char *problem, uint64_t bytes, uint64_t peak_byte
                    (double)available / GIB);
 }
 
+int memory_budget_check_answers(const char *problem, uint64_t copies, uint64_t candidate,
+                                uint64_t had, struct err *err)
+{
+    uint64_t available = load_available_bytes();
+    if (copies == 0 || available == 0 || copies + candidate <= available + had)
+        return 0;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "the answers of problem %s need %.1f GiB of this machine's memory beside what "
+                   "its reference has, %.1f of them the judge's copies, and %.1f are available: it "
+                   "takes a larger machine, fewer --jobs or smaller sizes",
+                   problem, (double)(copies + candidate) / GIB, (double)copies / GIB,
+                   (double)(available + had) / GIB);
+}
+
 int memory_budget_check(const struct gpu_context *gpu, const char *problem, uint64_t bytes,
                         uint64_t peak_bytes, struct err *err)
 {

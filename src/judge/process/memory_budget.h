@@ -24,6 +24,11 @@
  * CPU (gpu NULL) a candidate takes as much beside them as its reference has had, `peak_bytes`. */
 NODISCARD int memory_budget_check(const struct gpu_context *gpu, const char *problem,
                                   uint64_t bytes, uint64_t peak_bytes, struct err *err);
+/* ERR_UNSUPPORTED: the judge's copies of answers (`copies`) and a candidate that takes `candidate`
+ * bytes for its own do not fit into what this machine has available and the candidate has already,
+ * `had` bytes. What a candidate hoards is no lack of memory. */
+NODISCARD int memory_budget_check_answers(const char *problem, uint64_t copies, uint64_t candidate,
+                                          uint64_t had, struct err *err);
 /* Whether an image of that many bytes of arguments fits beside both children's. */
 bool memory_budget_fits_image(const struct gpu_context *gpu, uint64_t bytes);
 /* How many calls of `bytes` each, in all, fit into what is free now; less than 1: hardly one. */

@@ -195,6 +195,17 @@ int child_output_form(const struct child *child, uint32_t slot, uint32_t index,
     return 0;
 }
 
+uint64_t child_copies_grow(const struct child *child, const struct child *of)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; !of->gpu && i < of->outputs.done.count; i++) {
+        uint64_t wanted = of->outputs.done.outputs[i].bytes;
+        uint64_t has = child->outputs.buffer_bytes[i];
+        bytes += wanted > has ? wanted - has : 0;
+    }
+    return bytes;
+}
+
 /* Of a torch child on the CPU: read from its memory. */
 static int copy_output(struct child *child, uint32_t place, struct tensor *tensor, struct err *err)
 {

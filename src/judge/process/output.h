@@ -58,6 +58,10 @@ void child_take_samples(struct child *child);
  * is a mirror. */
 bool child_samples_changed(struct child *child, bool on_gpu);
 
+/* By how much a child's copies grow when they take outputs like those of `of`, which may be itself:
+ * of torch outputs on the CPU, else 0. */
+uint64_t child_copies_grow(const struct child *child, const struct child *of);
+
 /* Number of outputs of the last call, and one of them. The form alone (torch: without data) costs
  * nothing, whatever the child claims: look at a candidate's before its bytes are copied. */
 uint32_t child_output_count(const struct child *child);

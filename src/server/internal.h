@@ -43,11 +43,12 @@ struct service {
     bool maintenance_started;
     pthread_mutex_t maintenance_lock;
     pthread_cond_t maintenance_wake;
-    bool quit;                  /* likewise */
-    struct queue_stats stats;   /* as of the last refresh; likewise */
-    bool stats_known;           /* likewise */
-    struct service_load load;   /* likewise */
-    _Atomic uint64_t put_since; /* jobs put since those statistics */
+    bool quit;                    /* likewise */
+    struct queue_stats stats;     /* as of the last refresh; likewise */
+    bool stats_known;             /* likewise */
+    struct service_load load;     /* likewise */
+    _Atomic uint64_t put_since;   /* jobs put since those statistics */
+    pthread_mutex_t refresh_lock; /* one refresh at a time: the newest statistics stay */
 };
 
 /* Route tables, one for each file of api/; a row without methods ends each. */

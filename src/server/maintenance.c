@@ -11,7 +11,7 @@
 #define KEEP_MS 1000
 #define EMPTY_MS 100 /* refresh interval while no worker claims jobs: one may have started */
 
-int maintenance_refresh(struct service *service, struct err *err)
+static int refresh(struct service *service, struct err *err)
 {
     struct queue_stats stats;
     uint64_t put = atomic_load(&service->put_since);
@@ -24,6 +24,14 @@ int maintenance_refresh(struct service *service, struct err *err)
     service->stats_known = true;
     pthread_mutex_unlock(&service->maintenance_lock);
     return worker_registry_refresh(service->workers, service->queue, err);
+}
+
+int maintenance_refresh(struct service *service, struct err *err)
+{
+    pthread_mutex_lock(&service->refresh_lock);
+    int result = refresh(service, err);
+    pthread_mutex_unlock(&service->refresh_lock);
+    return result;
 }
 
 bool service_stats(struct service *service, struct queue_stats *stats)

@@ -111,6 +111,7 @@ static void service_init(struct service *service, const struct service_options *
     service->finishers = task_pool_new(FINISHERS, SIZE_MAX);
     service->problem_hashes = problem_hashes_new(options->search_paths);
     pthread_mutex_init(&service->maintenance_lock, NULL);
+    pthread_mutex_init(&service->refresh_lock, NULL);
     clock_condition_init(&service->maintenance_wake);
 }
 
@@ -172,6 +173,7 @@ void service_free(struct service *service)
     problem_hashes_free(service->problem_hashes);
     json_decref(service->openapi);
     pthread_cond_destroy(&service->maintenance_wake);
+    pthread_mutex_destroy(&service->refresh_lock);
     pthread_mutex_destroy(&service->maintenance_lock);
     mem_free(service);
 }

@@ -171,8 +171,10 @@ static bool queue_has_capacity(struct service *service, size_t count,
         struct queue_stats stats;
         struct err err;
         uint64_t depth = atomic_load(&service->put_since) + count;
-        if (look == 1 && maintenance_refresh(service, &err) < 0)
-            break;
+        if (look == 1 && maintenance_refresh(service, &err) < 0) {
+            service_refuse_queue(response, &err);
+            return false;
+        }
         if (!service_stats(service, &stats))
             return true;
         if (look == 1)

@@ -1,6 +1,5 @@
 /* A worker for the tests of the server (tests/system/test_serve.py): it judges nothing, and ends
- * each
- * job as the job's candidate says.
+ * each job as the job's candidate says.
  *
  *   fake_worker QUEUE_URL NAME MODEL|cpu [LEASE_MS]
  *

@@ -621,18 +621,11 @@ def test_a_full_queue(warpgym):
             429,
             "queue_full",
         )
-        worker, refused = Worker(server.queue), []
-
-        def is_taken():
-            answer = server.post("/v1/evaluations", evaluation("later"))
-            refused.append(answer.json)
-            return answer.status == 202
-
-        try:
-            support.wait_until(is_taken, "capacity")
-        except AssertionError as never:
-            queued = server.get("/v1/evaluations").json
-            raise AssertionError(f"{worker.claimed} {refused[-1]} {queued}") from never
+        worker = Worker(server.queue)
+        support.wait_until(  # 200: it has been judged before the answer was written
+            lambda: server.post("/v1/evaluations", evaluation("later")).status in (200, 202),
+            "capacity",
+        )
         worker.stop()
 
 

@@ -52,14 +52,15 @@ struct train_backend_options {
     bool url_is_known;              /* it has answered before: one that does not is waited for */
     enum train_reduction reduction; /* tinker */
     size_t lora_rank;               /* 0: all parameters (engine only) */
-    double lora_alpha;   /* 0: twice the rank. tinker: not sent, the server has its own */
-    uint64_t seed;       /* of fresh adapters */
-    size_t context;      /* tokens of prompt and answer together */
-    size_t batch_tokens; /* engine: rows of one training pass */
-    size_t at_once;      /* samples in flight */
-    bool recompute;      /* engine */
-    const char *device;  /* engine: "cpu", "reference" */
-    size_t threads;      /* engine */
+    double lora_alpha;      /* 0: twice the rank. tinker: not sent, the server has its own */
+    uint64_t seed;          /* of fresh adapters */
+    size_t context;         /* tokens of prompt and answer together */
+    size_t batch_tokens;    /* engine: rows of one training pass */
+    size_t at_once;         /* samples in flight */
+    bool recompute;         /* engine */
+    unsigned sampling_bits; /* engine: of the sampler's mantissas; 0: all */
+    const char *device;     /* engine: "cpu", "reference" */
+    size_t threads;         /* engine */
     const struct settings *settings; /* policy.*: timeouts of a server; the engine ignores them */
     const _Atomic int *cancelled;
 };

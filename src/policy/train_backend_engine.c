@@ -51,6 +51,10 @@ static int open_models(struct engine *engine, const struct train_backend_options
     result = lm_model_open(&engine->model, options->model, engine->training, &model, err);
     if (result == 0)
         result = lm_model_twin(&engine->twin, engine->model, engine->sampling, err);
+    if (result == 0 && options->sampling_bits > 0) {
+        lm_model_twin_round(engine->twin, options->sampling_bits);
+        lm_model_twin_update(engine->twin, engine->model);
+    }
     return result;
 }
 

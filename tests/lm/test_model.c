@@ -231,6 +231,31 @@ TEST(recompute)
     }
 }
 
+/* Beside rounding by the C library: to so many bits behind the leading one. */
+TEST(twin_rounded)
+{
+    struct lm_model *model = small_fresh(*state, NULL, LM_TRAIN_ALL, 0);
+    struct lm_model *twin;
+    struct err err;
+    assert_int_equal(lm_model_twin(&twin, model, *state, &err), 0);
+    for (unsigned bits = 1; bits <= LM_MANTISSA_BITS; bits++) {
+        lm_model_twin_round(twin, bits);
+        lm_model_twin_update(twin, model);
+        for (size_t p = 0; p < model->parameter_count; p++) {
+            const struct lm_parameter *parameter = &model->parameters[p];
+            const float *exact = parameter->value, *rounded = twin->parameters[p].value;
+            for (size_t i = 0; i < parameter->rows * parameter->columns; i++) {
+                int exponent;
+                float part = frexpf(exact[i], &exponent);
+                float wanted = rintf(ldexpf(part, (int)bits + 1));
+                assert_true(rounded[i] == ldexpf(wanted, exponent - (int)bits - 1));
+            }
+        }
+    }
+    lm_model_close(twin);
+    lm_model_close(model);
+}
+
 /* The head's own gradient is summed block by block: its last bit may differ. */
 TEST(head_blocks)
 {

@@ -231,13 +231,36 @@ int lm_model_twin(struct lm_model **out, const struct lm_model *model, struct lm
     return 0;
 }
 
+void lm_model_twin_round(struct lm_model *twin, unsigned bits)
+{
+    twin->dropped_bits = LM_MANTISSA_BITS - bits;
+}
+
+static void round_value(struct lm_backend *backend, void *value, size_t count, unsigned dropped)
+{
+    const uint32_t half = (UINT32_C(1) << dropped) / 2 - 1;
+    uint32_t *bits = mem_alloc(count * sizeof *bits);
+    backend->download(backend, bits, value, count * sizeof *bits);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t odd = bits[i] >> dropped & 1;
+        bits[i] = (bits[i] + half + odd) >> dropped << dropped;
+    }
+    backend->upload(backend, value, bits, count * sizeof *bits);
+    mem_free(bits);
+}
+
 void lm_model_twin_update(struct lm_model *twin, const struct lm_model *model)
 {
+    struct lm_backend *backend = twin->backend;
     for (size_t i = 0; i < model->parameter_count; i++) {
         const struct lm_parameter *from = &model->parameters[i];
-        if (from->gradient)
-            twin->backend->copy(twin->backend, twin->parameters[i].value, from->value,
-                                from->rows * from->columns * lm_dtype_bytes(twin->backend->dtype));
+        size_t count = from->rows * from->columns;
+        if (!from->gradient)
+            continue;
+        backend->copy(backend, twin->parameters[i].value, from->value,
+                      count * lm_dtype_bytes(backend->dtype));
+        if (twin->dropped_bits > 0)
+            round_value(backend, twin->parameters[i].value, count, twin->dropped_bits);
     }
     twin->lora = model->lora; /* a loaded adapter brings its alpha */
     twin->version++;

@@ -51,12 +51,15 @@ struct lm_model {
     size_t gradient_bytes;
     struct lm_parameter *embedding, *final_norm, *head; /* head is embedding where it is tied */
     struct lm_layer *layers;
-    size_t positions;     /* longest sequence */
-    float *cosine, *sine; /* [positions, head_width / 2], in the backend's memory */
-    uint64_t version;     /* goes up with every change of the weights; samplers look at it */
+    size_t positions;      /* longest sequence */
+    float *cosine, *sine;  /* [positions, head_width / 2], in the backend's memory */
+    unsigned dropped_bits; /* of a twin's mantissas: lm_model_twin_round */
+    uint64_t version;      /* goes up with every change of the weights; samplers look at it */
 };
 
 /* What is trained. */
+#define LM_MANTISSA_BITS 23 /* of an f32, beside the leading one */
+
 enum lm_training { LM_FROZEN, LM_TRAIN_ALL, LM_TRAIN_ADAPTER };
 
 struct lm_model_options {
@@ -88,6 +91,9 @@ NODISCARD int lm_model_twin(struct lm_model **out, const struct lm_model *model,
 /* Copies the trained parameters again; the caller excludes training of the original and reads of
  * the copy. */
 void lm_model_twin_update(struct lm_model *twin, const struct lm_model *model);
+/* From the next update on the copy is rounded to so many bits of the mantissa, to the nearest, ties
+ * to even: 3 are those of an fp8 (E4M3), 7 those of a bf16, LM_MANTISSA_BITS all. f32 only. */
+void lm_model_twin_round(struct lm_model *twin, unsigned bits);
 
 /* Elements of all parameters, of those that are trained. */
 uint64_t lm_model_count(const struct lm_model *model);

@@ -47,6 +47,7 @@ static void take_train_backend(struct train_config *config, const struct setting
         .batch_tokens = count_or_0(&train->batch_tokens),
         .at_once = (size_t)train->jobs,
         .recompute = train->recompute,
+        .sampling_bits = (unsigned)train->sampling_bits,
         .device = word_at(&lm_backend_words, (size_t)train->device),
         .threads = count_or_0(&train->threads),
         .settings = settings,
@@ -87,6 +88,8 @@ static void take_service(struct train_config *config)
         config->loss_config.dual_clip = NAN;
         config->notes[count++] = "train.dual_clip: a service has none; the run goes without it";
     }
+    if (config->backend.sampling_bits > 0)
+        config->notes[count++] = "train.sampling_bits: a service samples with its own precision";
 }
 
 static void take_counts(struct train_config *config, const struct settings *settings)

@@ -9,7 +9,7 @@
 #include "rl/train/token_schedule.h"
 #include "rl/train/train_settings.h"
 
-#define TRAIN_NOTES_MAX 2
+#define TRAIN_NOTES_MAX 3
 
 struct train_config {
     struct rl_method method;

@@ -58,6 +58,11 @@ static const struct setting_row train_rows[] = {
     SETTING_BOOL(recompute, "true",
                  "Whether the engine recomputes layers in the backward pass, which takes a third "
                  "more time and far less memory"),
+    SETTING_INT(
+        sampling_bits, "0", 0, LM_MANTISSA_BITS,
+        "Bits that the mantissas of the trained weights are rounded to for sampling, to study "
+        "a sampler that computes otherwise than the trainer (3: as fp8 E4M3, 7: as bf16); 0: "
+        "all; engine only"),
     SETTING_WORD(device, "cpu", &lm_backend_words, "Device of the engine"),
     SETTING_OPTIONAL_INT(threads, "auto", 1, 4096,
                          "Threads of the engine; auto: one for each CPU. The last bits of sums "

@@ -34,6 +34,7 @@ struct train_settings {
     struct optional_float lora_alpha;
     struct optional_int context, batch_tokens;
     bool recompute;
+    int64_t sampling_bits;
     int device; /* of lm_backend_words */
     struct optional_int threads;
 

@@ -83,7 +83,7 @@ RL_LIBRARY := $(ROOT)/build/librl.a
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo lint tidy generate format fuzz fuzzers bench bench-gpu dist clean help faults
+.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu dist clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -240,6 +240,11 @@ SEEDS ?= 1 2 3
 train-demo: setup ## a small model learns to write kernels, SEEDS="1 2 3", 20 minutes each at most
 	+@$(SUBMAKE) all
 	@SEEDS="$(SEEDS)" scripts/train-demo
+
+REPRODUCE_SEEDS ?= 1 2 3 4 5
+reproduce: setup ## the papers' claims at a small scale, REPRODUCE_SEEDS="1 2 3 4 5", hours; it resumes
+	+@$(SUBMAKE) all
+	@python3 demo/reproduce/run.py --seeds $(REPRODUCE_SEEDS)
 
 lint: ## layout, clang-tidy, layers, banned calls, ceilings, Python
 	@./setup.sh lint

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Which of the papers' claims show in a world as small as the demonstration's: runs that differ in
+one thing each, on five seeds, measured on problems that none of them has seen.
+
+    make reproduce                            seeds 1 to 5, into runs/reproduce
+    demo/reproduce/run.py --seeds 7 --variants one-turn retrieval
+    demo/reproduce/run.py --smoke --out DIR   the same in seconds, with nothing to show for it
+
+The same command goes on with what was stopped, and writes tables and curves of what there is.
+docs/guide/reproduce.md says what is trained on what.
+"""
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "train"))
+
+import page  # noqa: E402, the folder of the demonstration is on the path now
+import world  # noqa: E402
+from variants import VARIANTS, played  # noqa: E402
+
+TURNS = 3  # that held-out problems are played with
+SIZES = {
+    "whole": {
+        "conversations": 8000, "train": 160, "held_out": 60, "library": 400, "vocabulary": 400,
+        "epochs": 2, "steps": 30, "asked": 4, "small": False,
+    },
+    "smoke": {
+        "conversations": 60, "train": 4, "held_out": 2, "library": 6, "vocabulary": 300,
+        "epochs": 1, "steps": 2, "asked": 1, "small": True,
+    },
+}  # fmt: skip
+SMALL = {"train.prompts": 2, "train.samples": 2}  # of a smoke test's steps
+
+
+class Seed:
+    def __init__(self, folder, seed, size, arguments):
+        self.folder, self.seed, self.size = folder, seed, size
+        self.binary, self.threads = arguments.warpgym, str(arguments.threads)
+        self.quiet = ["--quiet"] if arguments.quiet else []
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def warpgym(self, *arguments, **options):
+        subprocess.run([self.binary, *map(str, arguments)], check=True, text=True, **options)
+
+    def prepare(self):
+        if (self.folder / "model.json").exists():
+            return
+        world.write(self.binary, self.folder, self.seed, self.size)
+        tokenizer, index = self.folder / "tokenizer", self.folder / "index"
+        vocabulary = self.size["vocabulary"]
+        self.warpgym("lm", "tokenizer", "--vocab", vocabulary, "-o", tokenizer,
+                     self.folder / "pairs.txt")  # fmt: skip
+        self.warpgym("index", "build", "--quiet", index, self.folder / "library.jsonl")
+        config = json.loads((HERE / "model.json").read_text(encoding="utf-8"))
+        config["vocab_size"] = vocabulary
+        (self.folder / "model.json").write_text(json.dumps(config), encoding="utf-8")
+
+    def fine_tune(self):
+        self.warpgym(
+            "lm", "train", "--fresh", self.folder / "model.json", "--style", "plain",
+            "--tokenizer", self.folder / "tokenizer", "--data", self.folder / "pairs.jsonl",
+            "--epochs", self.size["epochs"], "--batch-tokens", 1024, "--rate", 0.003,
+            "--warmup", 50, "--floor", 0.05, "--seed", self.seed, "--threads", self.threads,
+            "--out", self.folder / "sft", *self.quiet,
+        )  # fmt: skip
+
+    def common(self):
+        return {
+            "prompts.path": HERE / "prompts",
+            "retrieval.directory": self.folder / "index",
+        }
+
+    def train(self, variant):
+        """The directory of the trained model."""
+        settings = VARIANTS[variant]
+        if settings is None:
+            return self.folder / "sft" / "model"
+        out, steps = self.folder / variant / "rl", self.size["steps"]
+        values = self.common() | settings | (SMALL if self.size["small"] else {})
+        values |= {
+            "train.model": self.folder / "sft" / "model",
+            "train.problems": f"@{self.folder / 'train.txt'}",
+            "train.held_out": f"@{self.folder / 'held_out.txt'}",
+            "train.steps": steps,
+            "train.evaluate_every": 0,
+            "train.seed": self.seed,
+            "train.threads": self.threads,
+        }
+        self.warpgym(
+            "train", HERE / "train.yaml", "--out", out, "--problems", self.folder / "problems",
+            *self.quiet, *(f"{name}={value}" for name, value in values.items()),
+        )  # fmt: skip
+        model = self.folder / variant / "model"
+        if not model.exists():
+            self.warpgym("runs", "export", out, model, "--checkpoint", "last",
+                         stdout=subprocess.DEVNULL)  # fmt: skip
+        return model
+
+    @contextlib.contextmanager
+    def served(self, model):
+        """The address of `lm serve`, for as long as it is wanted."""
+        command = [self.binary, "lm", "serve", model, "--listen", "127.0.0.1:0", "--name", "model",
+                   "--threads", self.threads, "--sequences", "32"]  # fmt: skip
+        server = subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        try:
+            words = server.stdout.readline().split()
+            found = [word.rstrip(",") for word in words if word.startswith("http://")]
+            if not found:
+                raise subprocess.CalledProcessError(server.wait(), command)
+            yield found[0]
+        finally:
+            server.terminate()
+            server.wait()
+
+    def play(self, variant, model):
+        """Trajectories of the held-out problems."""
+        out = self.folder / variant / "held-out"
+        values = self.common() | played(variant)
+        values |= {"gym.turns": TURNS, "gym.language": "c", "gym.style": "kernel",
+                   "gym.reward": "drkernel", "timing.budget_ms": "5ms",
+                   "policy.temperature": 1, "policy.max_tokens": 260}  # fmt: skip
+        settings = [word for pair in values.items() for word in ("-s", "{}={}".format(*pair))]
+        with self.served(model) as url:
+            self.warpgym(
+                "rollout", "--policy", url, "--model", "model", "--local",
+                "--samples", self.size["asked"], "--out", out, *self.quiet,
+                "--problems", self.folder / "problems", *settings,
+                f"@{self.folder / 'held_out.txt'}", stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+
+    def run(self, variant):
+        begun = time.monotonic()
+        done = self.folder / variant / "result.json"
+        if done.exists():
+            return
+        self.play(variant, self.train(variant))
+        result = page.measure(self.folder / variant, TURNS)
+        result |= {"seed": self.seed, "variant": variant, "seconds": time.monotonic() - begun}
+        done.write_text(json.dumps(result), encoding="utf-8")
+        print(f"seed {self.seed}, {variant}: {page.sentence(result)}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("runs/reproduce"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--smoke", action="store_true", help="a few seconds, for tests")
+    parser.add_argument("--warpgym", type=Path, default=HERE.parents[1] / "warpgym")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    arguments = parser.parse_args()
+    size = SIZES["smoke" if arguments.smoke else "whole"]
+    for number in arguments.seeds:
+        seed = Seed(arguments.out / f"seed-{number}", number, size, arguments)
+        seed.prepare()
+        seed.fine_tune()
+        for variant in arguments.variants:
+            seed.run(variant)
+        page.write(arguments.out)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as failed:
+        what = " ".join(map(str, failed.cmd[1:3]))
+        sys.exit(
+            f"reproduce: warpgym {what} ended with {failed.returncode}; the same command goes on "
+            "from there"
+        )
+    except KeyboardInterrupt:
+        sys.exit(130)

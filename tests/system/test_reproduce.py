@@ -1,0 +1,156 @@
+"""The reproduction of the papers' claims: what the crowd says of itself is what the judge says, and
+all of it runs. What comes out is measured by hand (docs/measurements)."""
+
+import json
+import random
+import sys
+
+import pytest
+from support import ROOT, WARPGYM, captured, read_lines
+
+sys.path[:0] = [str(ROOT / "demo" / "reproduce"), str(ROOT / "demo" / "train")]
+import answers  # noqa: E402
+import conversations  # noqa: E402
+import kernels  # noqa: E402
+import page  # noqa: E402
+import variants  # noqa: E402
+
+STEPS = (("at most", "0.5"), ("absolute", ""), ("times z", ""))
+ENDS = ("each", *kernels.ROWS)
+
+
+@pytest.fixture(scope="module")
+def problems(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("problems")
+    for end in ENDS:
+        place = folder / end
+        place.mkdir()
+        (place / "problem.yaml").write_text(kernels.problem(end, STEPS, end), encoding="utf-8")
+        (place / "reference.c").write_text(kernels.reference(STEPS, end), encoding="utf-8")
+    return folder
+
+
+def judged(warpgym, problems, candidates):
+    batch, out = warpgym.folder / "batch.jsonl", warpgym.folder / "verdicts.jsonl"
+    lines = [{"problem": end, "source": source} for end, source in candidates]
+    batch.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    warpgym("eval", "--problems", problems, "--no-timing", "--out", out, "--quiet", batch)
+    return [verdict["status"] for verdict in read_lines(out)]
+
+
+def test_solutions_of_the_library_pass(warpgym, problems):
+    rng = random.Random(1)
+    candidates = [(end, conversations.program(rng, STEPS, end)) for end in ENDS]
+    assert set(judged(warpgym, problems, candidates)) == {"passed"}
+
+
+@pytest.mark.parametrize("mistake", ["", "forgotten", "syntax"])
+def test_statuses_are_those_of_the_judge(warpgym, problems, mistake):
+    rng = random.Random(1)
+    author = answers.careful("fused") | {"mistake": mistake}
+    code = answers.answer(rng, STEPS, "each", author)
+    code = code.removeprefix("```c\n").removesuffix("```")
+    (status,) = judged(warpgym, problems, [("each", code)])
+    assert conversations.status(rng, author).split()[0] == status
+
+
+def test_feedback_is_what_the_crowd_reads():
+    """One line of prompts/kernel/feedback.txt: a status, and a speed where there is one."""
+    prompts = ROOT / "demo" / "reproduce" / "prompts" / "kernel"
+    text = (prompts / "feedback.txt").read_text(encoding="utf-8")
+    assert text == "{{status}}{{#if timing.speedup}} {{timing.speedup|fixed:1}}{{/if}}\n"
+    said = conversations.status(random.Random(1), answers.careful("fused"))
+    word, speed = said.split()
+    assert word == "passed" and speed == f"{float(speed):.1f}"
+
+
+def test_a_conversation_alternates_and_asks_once():
+    rng, seen = random.Random(1), set()
+    for _ in range(400):
+        kernel = kernels.draw(rng, 1, 4)
+        practised = answers.draw_steps(rng, 6)
+        said = conversations.conversation(rng, kernel, practised)
+        roles = [role for role, _ in said]
+        assert roles == ["user", "assistant"] * (len(said) // 2)
+        assert all(content for _, content in said)
+        seen.add(len(said))
+    assert seen == {2, 4, 6}
+
+
+def test_an_example_is_of_another_kernel():
+    rng = random.Random(1)
+    for _ in range(100):
+        steps, end = kernels.draw(rng, 2, 4)
+        others, other_end = conversations.similar(rng, steps, end)
+        assert other_end == end and others != steps
+        assert set(others) & set(steps)
+
+
+def test_claims_compare_variants_that_differ_in_what_they_say():
+    for _, better, other, turns in variants.CLAIMS:
+        settings = [variants.VARIANTS[name] for name in (better, other)]
+        assert settings[0] != settings[1] and turns in (1, 3)
+    answers_of_a_step = {
+        one.get("gym.turns", 1) * one["train.prompts"] * one["train.samples"]
+        for one in variants.VARIANTS.values()
+        if one
+    }
+    assert answers_of_a_step == {72}
+
+
+def turn(correct, speedup, excluded=False):
+    return {"correct": correct, "speedup": speedup, "excluded": excluded}
+
+
+def test_figures_of_trajectories(tmp_path):
+    episodes = [
+        [turn(True, 1.3), turn(False, 0), turn(False, 0)],
+        [turn(False, 0), turn(True, 1.1), turn(True, 3.0)],
+        [turn(True, 9.0, excluded=True)],
+        [turn(False, 0)] * 3,
+    ]
+    (tmp_path / "held-out").mkdir()
+    lines = "".join(json.dumps({"turns": turns}) + "\n" for turns in episodes)
+    (tmp_path / "held-out" / "trajectories.jsonl").write_text(lines, encoding="utf-8")
+    result = page.measure(tmp_path, 3)
+    found = [result[name] for name, *_ in page.FIGURES]
+    assert found == [0.25, 0.25, 0.5, 0.5] and result["episodes"] == 4
+    assert page.measure(tmp_path, 2)["any_fast"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("differences", "says"),
+    [
+        ((0.1, 0.12, 0.11), "shows"),
+        ((-0.1, -0.12, -0.11), "the opposite shows"),
+        ((0.1, -0.2, 0.05), "does not show"),
+        ((0.1,), "one seed says nothing"),
+    ],
+)
+def test_a_claim_shows_beyond_its_interval(differences, says):
+    _, better, other, _ = variants.CLAIMS[0]
+    base = {name: 0.5 for name, *_ in page.FIGURES}
+    found = {better: {}, other: {}}
+    for seed, difference in enumerate(differences):
+        found[other][seed] = base
+        found[better][seed] = {name: 0.5 + difference for name in base}
+    rows = [row for row in page.claims_table(found) if variants.CLAIMS[0][0] in row]
+    assert len(rows) == 2 and all(f"| {says} |" in row for row in rows), rows
+
+
+def test_all_of_it_runs(warpgym):
+    out = warpgym.folder / "reproduce"
+    script = [sys.executable, ROOT / "demo" / "reproduce" / "run.py", "--smoke", "--quiet"]
+    script += ["--threads", "1", "--warpgym", WARPGYM, "--seeds", "5", "--out", out]
+    script += ["--variants", "three-turns", "mismatch-mrs", "retrieval"]
+    done = captured(script, env=warpgym.environment)
+    assert done.returncode == 0, done.stderr
+    for variant in ("three-turns", "mismatch-mrs", "retrieval"):
+        place = out / "seed-5" / variant
+        result = json.loads((place / "result.json").read_text(encoding="utf-8"))
+        assert result["episodes"] == 2 and len(result["curves"]["kernel/correct_rate"]) >= 2
+    (first, *_) = read_lines(out / "seed-5" / "retrieval" / "held-out" / "trajectories.jsonl")
+    assert "void solution" in first["messages"][0]["content"]  # a solution of the library
+    assert "| retrieval | 1 |" in (out / "page.md").read_text(encoding="utf-8")
+    again = captured(script, env=warpgym.environment)
+    assert again.returncode == 0 and "seed 5, retrieval" not in again.stdout

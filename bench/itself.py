@@ -4,6 +4,7 @@
     bench/itself.py --twice             candidates that do a reference's work twice
     bench/itself.py --load 8            beside eight busy processes
     bench/itself.py --jobs 4 -s run.threads=1 relu torch/matmul bench/gpu/problems/matmul_4096.py
+    bench/itself.py --rounds 1 --keep kb.jsonl KernelBench/level1/*.py     goes on where it stopped
 
 A native reference is judged as its own text, a PyTorch one with Model renamed to ModelNew. With
 --gpu native problems without a CUDA reference are left out. Prints each evaluation whose interval
@@ -13,13 +14,14 @@ problems that compute much for each byte, unless others are named.
 """
 
 import argparse
+import json
 import pathlib
 import re
 import statistics
 import sys
 import tempfile
 
-from evaluation import ROOT, Cut, busy, evaluate, write_batch
+from evaluation import ROOT, Cut, busy, evaluate, verdicts_of, write_batch
 
 NATIVE, TORCH = ROOT / "problems" / "native", ROOT / "problems" / "torch"
 NEAR = 0.03
@@ -74,16 +76,41 @@ def candidate(path, twice):
     text = path.read_text(encoding="utf-8")
     if twice:
         return text + TWICE_PY if path.suffix == ".py" else twice_c(text)
-    return text.replace("class Model(", "class ModelNew(")
+    return re.sub(r"\bModel\b", "ModelNew", text)
+
+
+def file_name(path):
+    return f"{path.parent.name}-{path.name}"
 
 
 def judge(folder, names, options):
     tasks = [
-        (path if name.endswith(".py") else name, path.name, candidate(path, options.twice))
+        (path if name.endswith(".py") else name, file_name(path), candidate(path, options.twice))
         for name, path in names
     ]
     batch, _ = write_batch(folder, tasks)
     return evaluate("--jobs", options.jobs, batch, settings=options.settings, count=len(tasks))
+
+
+def judge_rest(folder, names, options):
+    """The verdicts that the file has, and those of all other problems, which it gets. A machine's
+    failure is no verdict."""
+    kept = []
+    if options.keep.exists():
+        known = verdicts_of(options.keep.read_text(encoding="utf-8"))
+        kept = [verdict for verdict in known if verdict["status"] != "infrastructure_error"]
+    done = {pathlib.Path(v["candidate"]["path"]).name.partition("_")[2] for v in kept}
+    rest = [(name, path) for name, path in names if file_name(path) not in done]
+    cut = None
+    try:
+        new = judge(folder, rest, options) if rest else []
+    except Cut as stopped:
+        new, cut = stopped.verdicts, stopped
+    with options.keep.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(verdict) + "\n" for verdict in new)
+    if cut:
+        raise Cut(kept + new, len(names))
+    return kept + new
 
 
 def holds(timing, truth):
@@ -136,6 +163,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--gpu", action="store_true", help="CUDA references for native problems")
     parser.add_argument("--all", action="store_true", help="print every evaluation")
+    parser.add_argument("--keep", type=pathlib.Path, help="file of verdicts to go on with")
     parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     truth = 0.5 if options.twice else 1
@@ -144,7 +172,8 @@ def main():
     names = [(name, path) for name, path in known if wanted is None or name in wanted]
     with busy(options.load), tempfile.TemporaryDirectory(prefix="warpgym-itself-") as folder:
         try:
-            verdicts, cut = judge(pathlib.Path(folder), names * options.rounds, options), None
+            judging = judge_rest if options.keep else judge
+            verdicts, cut = judging(pathlib.Path(folder), names * options.rounds, options), None
         except Cut as stopped:
             verdicts, cut = stopped.verdicts, stopped
     for verdict in sorted(verdicts, key=lambda v: v["problem"]["id"]):

@@ -1,6 +1,7 @@
 """Scripts of bench that judge a batch: stopped early they report what was judged so far."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -75,6 +76,20 @@ def test_failed(warpgym, tmp_path):
     out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1, err
     assert "all: 2 times" in out and "cut after 2 of 2: it broke\n" in out
+
+
+def test_itself_goes_on_with_a_file(warpgym, tmp_path):
+    kept = tmp_path / "kept.jsonl"
+    arguments = [*QUICK, "--rounds", "1", "--keep", str(kept)]
+    outs = []
+    for names in (["relu"], ["relu", "gemv"], ["relu", "gemv"]):
+        process = start(warpgym, "itself.py", *names, *arguments)
+        out, err = process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 0, err
+        outs.append(out)
+    assert "native: 2 times" in outs[1] and outs[1] == outs[2]
+    lines = kept.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["problem"]["id"] for line in lines] == ["relu", "gemv"]
 
 
 def test_scripts_use_what_is_there():

@@ -10,7 +10,7 @@ import support
 GYM = support.ROOT / ".venv-gym"
 
 
-def run_checks(paths, environment, variables, basetemp):
+def run_checks(paths, environment, variables, basetemp, *, python=GYM / "bin" / "python"):
     """Fails with what pytest said; skips where packages are away."""
     if not (GYM / "requirements.sha256").is_file():
         pytest.skip("no .venv-gym: ./setup.sh gym makes it, or says why it cannot")
@@ -26,7 +26,7 @@ def run_checks(paths, environment, variables, basetemp):
     }
     options = ["-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "--basetemp", basetemp / "own"]
     run = subprocess.run(
-        [GYM / "bin" / "python", "-m", "pytest", *options, *paths],
+        [python, "-m", "pytest", *options, *paths],
         check=False,
         env=kept | own | variables,
         cwd=support.ROOT,

@@ -1,5 +1,5 @@
 """Episodes on a warpgym server, one after another: shared by the environments for Gymnasium, verl,
-verifiers and OpenEnv.
+TRL, verifiers and OpenEnv.
 
     with Conversation("http://gpu-sandbox:10907", turns=4) as gym:
         episode = gym.reset("softmax")
@@ -14,10 +14,21 @@ leaving it, or the next `reset`, deletes an episode that is not done.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from warpgym.client import AsyncClient, Client, Episode, Error, Turn
+from warpgym.client import (
+    AsyncClient,
+    Client,
+    Episode,
+    Error,
+    ProtocolError,
+    Refused,
+    Turn,
+    Unreachable,
+    torch_problem,
+)
 
 Problem = str | Mapping[str, Any]
 
@@ -33,6 +44,29 @@ def reward_of(step: Turn) -> float:
     if step.excluded:
         raise Unjudged(f"turn {step.turn} has no reward: its verdict is {step.status}")
     return float(step.reward)
+
+
+def unavailable(error: Error) -> bool:
+    """It is no fault of the answer, nor of what was asked: the server is away, busy or broken, or
+    its machine failed."""
+    if isinstance(error, Refused):
+        return error.status == 429 or error.status >= 500
+    return isinstance(error, (Unjudged, Unreachable, ProtocolError))
+
+
+def problem_from(given: Any, entry_point: str | None = None) -> Problem:
+    """Of a column of a data set: a whole problem (an object, or as JSON text), an id of the
+    server's (one line), else the source of a KernelBench module whose class is `entry_point`
+    ("Model"). Raises ValueError if it is none."""
+    if isinstance(given, Mapping):
+        return given
+    if not isinstance(given, str) or not given.strip():
+        raise ValueError(f"a problem is an id, an object or a module's source, not {given!r}")
+    if given.lstrip().startswith("{"):
+        return dict(json.loads(given))
+    if "\n" not in given.strip():
+        return given.strip()
+    return torch_problem(given, entry_point or "Model")
 
 
 def new_messages(episode: Episode) -> list[dict[str, str]]:

@@ -38,8 +38,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from warpgym.client import Episode, Error, torch_problem
-from warpgym.episodes import AsyncConversation, Conversation, Problem, facts_of, reward_of
+from warpgym.client import Episode, Error
+from warpgym.episodes import (
+    AsyncConversation,
+    Conversation,
+    Problem,
+    facts_of,
+    problem_from,
+    reward_of,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -56,15 +63,9 @@ def problem_of(ground_truth: Any, extra_info: Mapping[str, Any] | str | None) ->
     """Raises ValueError if there is none."""
     extra = json.loads(extra_info) if isinstance(extra_info, str) else extra_info or {}
     given = extra.get("problem") or ground_truth
-    if isinstance(given, Mapping):
-        return given
-    if not isinstance(given, str) or not given.strip():
+    if not given:
         raise ValueError("neither extra_info['problem'] nor the ground truth holds a problem")
-    if given.lstrip().startswith("{"):
-        return dict(json.loads(given))
-    if "\n" not in given.strip():
-        return given.strip()
-    return torch_problem(given, extra.get("entry_point") or "Model")
+    return problem_from(given, extra.get("entry_point"))
 
 
 def score_of(episode: Episode) -> Score:

@@ -15,7 +15,8 @@ import pytest
 from support import ROOT
 
 PACKAGES = (
-    "datasets", "gymnasium", "openenv", "skyrl", "tinker_cookbook", "verifiers", "verl",
+    "datasets", "gymnasium", "openenv", "skyrl", "tinker_cookbook", "trl", "verifiers",
+    "verl",
 )  # fmt: skip
 
 

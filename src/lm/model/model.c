@@ -266,6 +266,61 @@ void lm_model_twin_update(struct lm_model *twin, const struct lm_model *model)
     twin->version++;
 }
 
+/* Values of the adapter in one block, and its gradients, where it is trained, in another alike. */
+static int allocate_adapter(struct lm_model *model, bool trained, struct err *err)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < model->parameter_count; i++)
+        if (model->parameters[i].adapter)
+            bytes = offset_after(model, &model->parameters[i], bytes);
+    model->gradient_bytes = trained ? bytes : 0;
+    int result = bytes == 0 ? 0
+                            : lm_backend_alloc(model->backend, bytes, "the adapter's parameters",
+                                               &model->values, err);
+    if (result == 0 && model->gradient_bytes > 0)
+        result = lm_backend_alloc(model->backend, bytes, "the gradients", &model->gradients, err);
+    return result < 0 ? result
+                      : lm_rope_tables(&model->config, model->positions, model->backend,
+                                       &model->cosine, &model->sine, err);
+}
+
+int lm_model_attach(struct lm_model **out, const struct lm_model *base, struct lm_backend *backend,
+                    const struct lm_model_options *options, struct err *err)
+{
+    struct lm_model_options own = *options;
+    struct lm_model *model = NULL;
+    own.positions = base->positions;
+    int result = lm_model_declare(&model, &base->config, &options->lora, backend, &own, err);
+    if (result == 0)
+        result = allocate_adapter(model, options->training == LM_TRAIN_ADAPTER, err);
+    if (result < 0) {
+        lm_model_close(model);
+        return result;
+    }
+    lm_model_zero_gradients(model);
+    size_t offset = 0, from = 0;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        struct lm_parameter *parameter = &model->parameters[i];
+        if (parameter->adapter) {
+            parameter->value = (char *)model->values + offset;
+            if (model->gradients)
+                parameter->gradient = (char *)model->gradients + offset;
+            offset = offset_after(model, parameter, offset);
+            continue;
+        }
+        while (base->parameters[from].adapter)
+            from++;
+        parameter->value = base->parameters[from++].value;
+    }
+    lm_fresh_adapter(model, options->seed);
+    result = lm_backend_wait(backend, err);
+    if (result < 0)
+        lm_model_close(model);
+    else
+        *out = model;
+    return result;
+}
+
 void lm_model_close(struct lm_model *model)
 {
     if (!model)

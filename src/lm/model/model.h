@@ -95,6 +95,14 @@ void lm_model_twin_update(struct lm_model *twin, const struct lm_model *model);
  * to even: 3 are those of an fp8 (E4M3), 7 those of a bf16, LM_MANTISSA_BITS all. f32 only. */
 void lm_model_twin_round(struct lm_model *twin, unsigned bits);
 
+/* Another model on the weights of `base`, with an adapter of its own (options->lora, fresh; rank 0:
+ * none), which is trained or frozen: many share one base. An adapter of `base` is left out.
+ * `backend` is of the same kind, and another thread may drive it. `base` must outlive it and is not
+ * trained meanwhile. */
+NODISCARD int lm_model_attach(struct lm_model **out, const struct lm_model *base,
+                              struct lm_backend *backend, const struct lm_model_options *options,
+                              struct err *err);
+
 /* Elements of all parameters, of those that are trained. */
 uint64_t lm_model_count(const struct lm_model *model);
 uint64_t lm_model_trained(const struct lm_model *model);

@@ -3,21 +3,14 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/protobuf.h"
+#include "policy/tinker_fields.h"
 
 #include <endian.h>
 #include <math.h>
 #include <string.h>
 
-enum { REQUEST_MODEL = 1, REQUEST_NUMBER, REQUEST_DATA, REQUEST_LOSS, REQUEST_CONFIG };
-enum { REQUEST_FORWARD_ONLY = 6, REQUEST_CONFIG_2, CONFIG_NUMBER = 1 };
-enum { DATUM_INPUT = 1, DATUM_ARRAYS, CHUNK_TEXT = 1, TEXT_TOKENS = 1 };
-enum { TENSOR_DENSE = 1, TENSOR_TYPE = 3, TENSOR_SHAPE, ENTRY_KEY = 1, ENTRY_VALUE };
-enum { TYPE_FLOAT32 = 1, TYPE_INT64, TYPE_INT32, TYPE_BFLOAT16 };
-enum { OUTPUT_RECORDS = 2, OUTPUT_METRICS, RECORD_FIELDS = 2 };
-enum { BATCHED_DATA = 1, BATCHED_OFFSETS, BATCHED_TYPE };
-enum { RESPONSE_SEQUENCES = 1, SEQUENCE_REASON = 1, SEQUENCE_TOKENS, SEQUENCE_LOGPROBS };
-
-#define NAME_BYTES 200 /* of a metric that is read */
+#define NO_LOGPROB (-9999.0) /* at or below: an empty cell of the most probable */
+#define NAME_BYTES 200       /* of a metric that is read */
 
 static void put_floats(struct buf *body, const float *values, size_t count)
 {
@@ -189,8 +182,27 @@ static int malformed(const char *what, struct err *err)
 
 struct batched {
     struct protobuf_reader data, offsets;
-    uint64_t type;
+    uint64_t type, columns; /* columns: 0: plain lists */
 };
+
+/* The only number of a packed list, as far as it is below 2^14. */
+static uint64_t small_at(const struct protobuf_reader *bytes)
+{
+    const size_t count = protobuf_left(bytes);
+    return count == 1   ? bytes->at[0]
+           : count == 2 ? (uint64_t)(bytes->at[0] & 127) | (uint64_t)bytes->at[1] << 7
+                        : 0;
+}
+
+static json_t *shape_json(const struct batched *batched, uint64_t count)
+{
+    json_t *shape = json_array();
+    const uint64_t columns = batched->columns > 0 ? batched->columns : 1;
+    json_array_append_new(shape, json_integer((json_int_t)(count / columns)));
+    if (batched->columns > 0)
+        json_array_append_new(shape, json_integer((json_int_t)columns));
+    return shape;
+}
 
 static int read_batched(struct protobuf_reader message, struct batched *batched, struct err *err)
 {
@@ -204,6 +216,8 @@ static int read_batched(struct protobuf_reader message, struct batched *batched,
             batched->offsets = field.bytes;
         else if (field.number == BATCHED_TYPE)
             batched->type = field.value;
+        else if (field.number == BATCHED_SHAPE) /* packed, or alone */
+            batched->columns = field.wire == PROTOBUF_VARINT ? field.value : small_at(&field.bytes);
     }
     return more;
 }
@@ -215,7 +229,7 @@ static uint64_t offset_at(const struct batched *batched, size_t index)
     return le64toh(offset);
 }
 
-/* Appends {"logprobs": {"data"}} of each datum. */
+/* Appends {"logprobs": {"data", "dtype", "shape"}} of each datum. */
 static int add_logprobs(const struct batched *batched, json_t *outputs, struct err *err)
 {
     const size_t size = batched->type == TYPE_BFLOAT16 ? 2 : 4;
@@ -227,7 +241,9 @@ static int add_logprobs(const struct batched *batched, json_t *outputs, struct e
         if (from > to || to > bytes || from % size != 0 || to % size != 0)
             return malformed("'logprobs'", err);
         json_t *data = floats_json(batched->data.at + from, batched->data.at + to, size);
-        json_array_append_new(outputs, json_pack("{s:{s:o}}", "logprobs", "data", data));
+        json_array_append_new(outputs, json_pack("{s:{s:o, s:s, s:o}}", "logprobs", "data", data,
+                                                 "dtype", "float32", "shape",
+                                                 shape_json(batched, (to - from) / size)));
     }
     return 0;
 }
@@ -302,7 +318,8 @@ int tinker_proto_read_pass(const void *bytes, size_t count, json_t **out, struct
         if (more < 0)
             break;
     }
-    *out = json_pack("{s:o, s:o}", "loss_fn_outputs", outputs, "metrics", metrics);
+    *out = json_pack("{s:s, s:o, s:o}", "loss_fn_output_type", "ArrayRecord", "loss_fn_outputs",
+                     outputs, "metrics", metrics);
     if (more < 0) {
         json_decref(*out);
         *out = NULL;
@@ -335,18 +352,66 @@ static int read_sequence(struct protobuf_reader message, json_t *sequences, stru
     return 0;
 }
 
-int tinker_proto_read_sample(const void *bytes, size_t count, json_t **out, struct err *err)
+/* [[id, log-probability], …] of each position; null for one without any. */
+static int read_top(struct protobuf_reader message, json_t **out, struct err *err)
 {
-    struct protobuf_reader message = protobuf_reader(bytes, count);
+    struct protobuf_reader ids = {0}, logprobs = {0};
     struct protobuf_field field;
-    json_t *sequences = json_array();
+    uint64_t width = 0, length = 0;
     int more;
     while ((more = protobuf_next(&message, &field, err)) > 0) {
-        if (field.number == RESPONSE_SEQUENCES &&
-            (more = read_sequence(field.bytes, sequences, err)) < 0)
+        if (field.number == TOP_TOKENS)
+            ids = field.bytes;
+        else if (field.number == TOP_LOGPROBS)
+            logprobs = field.bytes;
+        else if (field.number == TOP_WIDTH)
+            width = field.value;
+        else if (field.number == TOP_LENGTH)
+            length = field.value;
+    }
+    const size_t cells = protobuf_left(&ids) / 4;
+    if (more == 0 && (protobuf_left(&logprobs) / 4 != cells || width > cells || length > cells ||
+                      width * length != cells))
+        more = malformed("'topk_prompt_logprobs'", err);
+    if (more < 0)
+        return more;
+    json_t *list = json_array();
+    for (uint64_t i = 0; i < length; i++) {
+        json_t *row = json_array();
+        for (uint64_t k = i * width; k < (i + 1) * width; k++)
+            if (float_at(logprobs.at + 4 * k) > NO_LOGPROB)
+                json_array_append_new(row, json_pack("[i, o]", (int)bits_at(ids.at + 4 * k),
+                                                     json_number(float_at(logprobs.at + 4 * k))));
+        const bool any = json_array_size(row) > 0;
+        json_array_append_new(list, any ? json_incref(row) : json_null());
+        json_decref(row);
+    }
+    json_decref(*out); /* of a field that is repeated the last counts */
+    *out = list;
+    return 0;
+}
+
+int tinker_proto_read_sample(const void *bytes, size_t count, json_t **out, struct err *err)
+{
+    struct protobuf_reader message = protobuf_reader(bytes, count), prompt = {0};
+    struct protobuf_field field;
+    json_t *sequences = json_array(), *top = NULL;
+    int more;
+    while ((more = protobuf_next(&message, &field, err)) > 0) {
+        if (field.number == RESPONSE_SEQUENCES)
+            more = read_sequence(field.bytes, sequences, err);
+        else if (field.number == RESPONSE_PROMPT)
+            prompt = field.bytes;
+        else if (field.number == RESPONSE_PROMPT_TOP)
+            more = read_top(field.bytes, &top, err);
+        if (more < 0)
             break;
     }
-    *out = json_pack("{s:o}", "sequences", sequences);
+    if (more == 0 && protobuf_left(&prompt) % 4 != 0)
+        more = malformed("'prompt_logprobs'", err);
+    *out = json_pack("{s:o, s:o*}", "sequences", sequences, "topk_prompt_logprobs", top);
+    if (more == 0 && protobuf_left(&prompt) > 0)
+        json_put(*out, "prompt_logprobs", floats_json(prompt.at, prompt.end, 4));
     if (more < 0) {
         json_decref(*out);
         *out = NULL;

@@ -1,7 +1,8 @@
 /* tinker_proto: passes and samples in protocol buffers, as the SDK sends and reads them since 0.25
  * (package tinker_public; field numbers from the descriptor in the SDK 0.38). Pure.
  *
- * A result is turned into the JSON that older servers answer, as far as tinker_wire reads it.
+ * A result is turned into the JSON that older servers answer; our own server does so too for older
+ * clients.
  * Results are untrusted: ERR_PROTOCOL.
  */
 #pragma once

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -195,6 +196,37 @@ size_t tinker_options(const struct loss *loss, const struct loss_config *config,
     if (known->beta)
         options[count++] = (struct tinker_option){"beta", config->beta};
     return count;
+}
+
+int tinker_loss_read(const char *name, const struct loss **loss, struct err *err)
+{
+    const char *names[COUNT(losses)];
+    for (size_t i = 0; i < COUNT(losses); i++)
+        names[i] = losses[i].name;
+    *loss = name && loss_of(name) ? loss_find(name) : NULL;
+    return *loss ? 0 : err_unknown(err, "loss", name ? name : "", names, COUNT(names));
+}
+
+int tinker_option_read(const struct loss *loss, struct loss_config *config, const char *name,
+                       double value, struct err *err)
+{
+    const struct tinker_loss *known = loss_of(loss->name);
+    const struct {
+        const char *name;
+        bool known;
+        double *to;
+    } options[] = {{"clip_low_threshold", known->clips, &config->clip_low},
+                   {"clip_high_threshold", known->clips, &config->clip_high},
+                   {"beta", known->beta, &config->beta}};
+    for (size_t i = 0; i < COUNT(options); i++)
+        if (options[i].known && strcmp(options[i].name, name) == 0) {
+            *options[i].to = value;
+            return 0;
+        }
+    return err_set(err, ERR_INPUT, "the loss %s has no option '%.60s'; it has %s", loss->name, name,
+                   known->clips  ? "clip_low_threshold and clip_high_threshold"
+                   : known->beta ? "beta"
+                                 : "none");
 }
 
 const float *tinker_weights(const struct lm_datum *datum, float **ones)

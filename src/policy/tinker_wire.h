@@ -43,6 +43,11 @@ struct tinker_option {
 };
 size_t tinker_options(const struct loss *loss, const struct loss_config *config,
                       struct tinker_option options[TINKER_OPTIONS]);
+/* The loss of this name, and one option of it: what a server reads. ERR_INPUT, with the names that
+ * are known. */
+NODISCARD int tinker_loss_read(const char *name, const struct loss **loss, struct err *err);
+NODISCARD int tinker_option_read(const struct loss *loss, struct loss_config *config,
+                                 const char *name, double value, struct err *err);
 /* The weights of a datum, or *ones (mem_free; NULL: not needed) where it has none. */
 const float *tinker_weights(const struct lm_datum *datum, float **ones);
 /* The size of a datum by the service's count: 20 bytes a row, up to 50 as JSON. */

@@ -14,7 +14,7 @@
 /* The headers that decide whether a request is admitted; each at most once, except lists. */
 struct heads {
     const char *host, *content_length, *transfer_encoding, *content_encoding, *authorization;
-    const char *expect, *origin, *request_id, *asked_method;
+    const char *expect, *origin, *request_id, *asked_method, *api_key;
     size_t count;
     bool twice;
 };
@@ -31,6 +31,7 @@ static enum MHD_Result headers_collect(void *context, enum MHD_ValueKind kind, c
         {"Transfer-Encoding", &heads->transfer_encoding},
         {"Content-Encoding", &heads->content_encoding},
         {"Authorization", &heads->authorization},
+        {"X-API-Key", &heads->api_key},
         {"Expect", &heads->expect},
         {"Origin", &heads->origin},
         {"X-Request-Id", &heads->request_id},
@@ -119,17 +120,28 @@ static bool check_form(struct http_request *request, const struct heads *heads)
     return true;
 }
 
-/* Compares digests: their length is no secret, and the position of a difference reveals nothing. */
-static bool token_is_valid(const struct http_server *server, const char *authorization)
+/* "Authorization: Bearer TOKEN", or "X-API-Key: TOKEN", as clients of the Tinker API send it. NULL:
+ * neither. */
+static const char *given_token(const struct heads *heads)
 {
     static const char scheme[] = "Bearer ";
+    if (!heads->authorization)
+        return heads->api_key;
+    if (strncasecmp(heads->authorization, scheme, sizeof scheme - 1) != 0)
+        return NULL;
+    const char *token = heads->authorization + sizeof scheme - 1;
+    return token + strspn(token, " ");
+}
+
+/* Compares digests: their length is no secret, and the position of a difference reveals nothing. */
+static bool token_is_valid(const struct http_server *server, const struct heads *heads)
+{
+    const char *token = given_token(heads);
     char given[HASH_HEX_BYTES];
     if (server->token_hash[0] == '\0')
         return true;
-    if (!authorization || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
+    if (!token)
         return false;
-    const char *token = authorization + sizeof scheme - 1;
-    token += strspn(token, " ");
     hash_bytes(token, strlen(token), given);
     return CRYPTO_memcmp(given, server->token_hash, sizeof given) == 0;
 }
@@ -191,11 +203,11 @@ static bool check_route(struct http_request *request, const struct heads *heads,
     if (options && (allowed || *request->raw == '*'))
         return check_origin(request, heads) && answer_options(request, heads, allowed);
     bool public = request->binding && request->binding->route->flags & HTTP_PUBLIC;
-    if (!public && !token_is_valid(request->server, heads->authorization)) {
+    if (!public && !token_is_valid(request->server, heads)) {
         http_set_header(&request->response, "WWW-Authenticate", "Bearer realm=\"warpgym\"");
         return request_refuse(request, 401, "unauthorized",
-                              heads->authorization ? "wrong bearer token"
-                                                   : "a bearer token is required");
+                              given_token(heads) ? "wrong bearer token"
+                                                 : "a bearer token is required");
     }
     if (!check_origin(request, heads))
         return false;

@@ -298,15 +298,17 @@ const struct cli_command cli_commands[] = {
      .run = lm_bench_main},
     {.name = "lm serve",
      .arguments = "MODEL",
-     .summary = "a model behind OpenAI's API",
+     .summary = "a model behind OpenAI's API, and the Tinker API",
      .description =
          "MODEL is a directory with config.json, tokenizer.json and safetensors. Serves "
          "/v1/chat/completions, /v1/completions and /v1/models for `warpgym rollout --policy` and "
-         "OpenAI's clients. Prints the address once it is ready. SIGTERM and Ctrl-C let answers "
+         "OpenAI's clients, and with --tinker the Tinker API: its SDK trains adapters on the "
+         "model. Prints the address once it is ready. SIGTERM and Ctrl-C let answers "
          "in progress finish (--drain); a second one ends it at once. Requires a token if one is "
          "set (setting server.token).",
      .examples = "warpgym lm serve models/qwen3-0.6b\n"
                  "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
+                 "warpgym lm serve models/base --tinker checkpoints\n"
                  "warpgym rollout --policy http://127.0.0.1:8000/v1 softmax",
      .words = {1, 1, "one model's directory"},
      .run = lm_serve_main},

@@ -13,17 +13,17 @@
 #include "rl/method/method_settings.h"
 #include "rl/train/train_settings.h"
 #include "server/server_settings.h"
+#include "server/tinker/tinker_settings.h"
 #include "worker/worker_settings.h"
 
 #include <string.h>
 
 static const struct setting_section *const sections[] = {
-    &log_section,       &cache_section,     &compile_section, &run_section,
-    &check_section,     &audit_section,     &timing_section,  &gpu_section,
-    &torch_section,     &python_section,    &queue_section,   &worker_section,
-    &languages_section, &gym_section,       &train_section,   &method_section,
-    &problems_section,  &retrieval_section, &prompts_section, &server_section,
-    &mcp_section,       &client_section,    &policy_section,  NULL,
+    &log_section,    &cache_section,    &compile_section,   &run_section,     &check_section,
+    &audit_section,  &timing_section,   &gpu_section,       &torch_section,   &python_section,
+    &queue_section,  &worker_section,   &languages_section, &gym_section,     &train_section,
+    &method_section, &problems_section, &retrieval_section, &prompts_section, &server_section,
+    &mcp_section,    &tinker_section,   &client_section,    &policy_section,  NULL,
 };
 
 static const char *short_variable(const char *variable)

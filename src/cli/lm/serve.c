@@ -7,6 +7,7 @@
 #include "server/lm/api.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STANDARD_LISTEN "127.0.0.1:8000" /* another port than `warpgym serve` */
@@ -17,7 +18,7 @@
 
 struct arguments {
     struct lm_where where;
-    const char *listen, *name;
+    const char *listen, *name, *tinker;
     int64_t sequences, cache_tokens, queue, drain_s;
 };
 
@@ -28,6 +29,7 @@ struct serve_context {
     struct lm_backend *embedding; /* beside the engine's thread */
     struct lm_model *twin;
     struct lm_embedder *embedder;
+    struct tinker_service *tinker;
     struct lm_api *api;
     size_t positions; /* of the longest sequence that fits both model and cache */
 };
@@ -44,6 +46,17 @@ static size_t cache_tokens(const struct arguments *arguments, const struct lm_mo
     return (size_t)(tokens + PAGE - 1) / PAGE * PAGE;
 }
 
+static struct lm_sampler_options sampler_options(const struct arguments *arguments,
+                                                 const struct lm_model *model)
+{
+    return (struct lm_sampler_options){
+        .sequences = (size_t)arguments->sequences,
+        .rows = (size_t)arguments->sequences + STEP_ROWS,
+        .page = PAGE,
+        .cache_tokens = cache_tokens(arguments, model),
+    };
+}
+
 static int open_engine(const struct arguments *arguments, struct serve_context *serve,
                        struct err *err)
 {
@@ -51,12 +64,7 @@ static int open_engine(const struct arguments *arguments, struct serve_context *
     if (result < 0)
         return result;
     serve->positions = serve->lm.model->positions;
-    const struct lm_sampler_options sampler = {
-        .sequences = (size_t)arguments->sequences,
-        .rows = (size_t)arguments->sequences + STEP_ROWS,
-        .page = PAGE,
-        .cache_tokens = cache_tokens(arguments, serve->lm.model),
-    };
+    const struct lm_sampler_options sampler = sampler_options(arguments, serve->lm.model);
     if (sampler.cache_tokens < serve->positions)
         serve->positions = sampler.cache_tokens;
     return lm_engine_open(&serve->engine, serve->lm.model, &sampler, err);
@@ -87,6 +95,35 @@ static char *name_of(const struct arguments *arguments)
     return last;
 }
 
+/* Under an absolute path the SDK of this machine finds the tokenizer by itself. */
+static int open_tinker(const struct arguments *arguments, const struct settings *settings,
+                       const char *name, struct serve_context *serve, struct err *err)
+{
+    char *tokenizer = arguments->name ? NULL : realpath(arguments->where.directory, NULL);
+    const struct tinker_service_options options = {
+        .settings = settings,
+        .directory = arguments->tinker,
+        .model = name,
+        .tokenizer_id = tokenizer,
+        .base = serve->lm.model,
+        .engine = serve->engine,
+        .tokenizer = serve->lm.tokenizer,
+        .backend = arguments->where.backend,
+        .threads = (size_t)arguments->where.threads,
+        .sampler = sampler_options(arguments, serve->lm.model),
+        .positions = serve->positions,
+        .samples_max = (size_t)arguments->queue,
+    };
+    int result = 0;
+    if (arguments->where.adapter)
+        result = err_set(err, ERR_INPUT,
+                         "--tinker trains adapters on the model itself: leave --adapter out");
+    if (result == 0)
+        result = tinker_service_open(&serve->tinker, &options, err);
+    free(tokenizer);
+    return result;
+}
+
 static int open_api(const struct arguments *arguments, const struct settings *settings,
                     struct serve_context *serve, struct err *err)
 {
@@ -101,9 +138,17 @@ static int open_api(const struct arguments *arguments, const struct settings *se
         return result;
     char *name = name_of(arguments);
     options.model = name;
-    result = lm_api_open(&serve->api, &options, err);
+    if (arguments->tinker)
+        result = open_tinker(arguments, settings, name, serve, err);
+    options.tinker = serve->tinker;
+    if (result == 0)
+        result = lm_api_open(&serve->api, &options, err);
     if (result == 0) {
-        printf("warpgym: serving %s at %s\n", name, lm_api_address(serve->api));
+        const char *address = lm_api_address(serve->api);
+        printf("warpgym: serving %s at %s\n", name, address);
+        if (serve->tinker)
+            printf("warpgym: TINKER_BASE_URL=%.*s, checkpoints in %s\n",
+                   (int)(strlen(address) - strlen("/v1")), address, arguments->tinker);
         fflush(stdout);
     }
     mem_free(name);
@@ -117,6 +162,8 @@ static void serve_stop(const struct arguments *arguments, struct serve_context *
         log_event(LOG_LEVEL_INFO, "lm", "stopping", NULL);
         lm_api_drain(serve->api, arguments->drain_s * 1000, NULL);
     }
+    if (serve->tinker)
+        tinker_service_stop(serve->tinker);
     if (serve->api && lm_api_stop(serve->api, STOP_MS, &err) < 0) {
         /* A request hangs: nothing can be freed. */
         log_event(LOG_LEVEL_ERROR, "lm", "stopped in the middle of a request", "why", err.text,
@@ -125,6 +172,7 @@ static void serve_stop(const struct arguments *arguments, struct serve_context *
     }
     lm_engine_close(serve->engine);
     lm_api_free(serve->api);
+    tinker_service_free(serve->tinker);
     lm_embedder_close(serve->embedder);
     lm_model_close(serve->twin);
     lm_backend_close(serve->embedding);
@@ -160,6 +208,8 @@ int lm_serve_main(struct cli_call *call)
                        .setting = "server.listen", .standard = STANDARD_LISTEN),
         OPTION_STRING(0, "name", &arguments.name, "NAME",
                       "the model's name for clients (default: the directory's)"),
+        OPTION_STRING(0, "tinker", &arguments.tinker, "DIR",
+                      "speak the Tinker API, too; checkpoints in DIR"),
         OPTION_GROUP("Resources"),
         OPTION_INT(0, "sequences", &arguments.sequences, 1, LIMIT_LM_SAMPLES, "N",
                    "answers generated at the same time (16)"),

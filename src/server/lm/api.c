@@ -149,6 +149,8 @@ static int server_start(struct lm_api *api, struct err *err)
     int result = http_open(api->options.settings, &options, &api->http, err);
     if (result == 0)
         result = http_add(api->http, routes, COUNT(routes), api, err);
+    if (result == 0 && api->options.tinker)
+        result = tinker_service_add_routes(api->options.tinker, api->http, err);
     return result < 0 ? result : http_start(api->http, err);
 }
 

@@ -7,6 +7,8 @@
  * events. A disconnect cancels the request's choices. Refusals are {"error": {message, type,
  * param, code}}.
  *
+ * With a tinker_service its routes are served, too (server/tinker/service.h).
+ *
  * Ownership: engine, embedder, tokenizer and settings are the caller's and outlive it. */
 #pragma once
 
@@ -14,6 +16,7 @@
 #include "lm/embed/embedder.h"
 #include "lm/sample/engine.h"
 #include "lm/tokenizer/chat.h"
+#include "server/tinker/service.h"
 
 struct lm_api;
 
@@ -24,8 +27,9 @@ struct lm_api_options {
     struct tokenizer *tokenizer;
     const char *model; /* its name; copied */
     enum chat_style style;
-    size_t positions;   /* of the longest sequence */
-    size_t choices_max; /* running and waiting; above it 429 */
+    size_t positions;              /* of the longest sequence */
+    size_t choices_max;            /* running and waiting; above it 429 */
+    struct tinker_service *tinker; /* the Tinker API beside it; NULL: none */
 };
 
 NODISCARD int lm_api_open(struct lm_api **out, const struct lm_api_options *options,

@@ -21,15 +21,20 @@ import random
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from openenv.core import EnvClient
-from openenv.core.client_types import StepResult
-from openenv.core.env_server import Action, Environment, Observation, State, create_app
-from openenv.core.env_server.types import EnvironmentMetadata
 from pydantic import BeforeValidator, Field
 
 from warpgym.client import Episode
 from warpgym.client.requests import as_text
+from warpgym.conflicts import explained
 from warpgym.episodes import Conversation, Problem, new_messages, pick
+
+try:
+    from openenv.core import EnvClient
+    from openenv.core.client_types import StepResult
+    from openenv.core.env_server import Action, Environment, Observation, State, create_app
+    from openenv.core.env_server.types import EnvironmentMetadata
+except ImportError as error:
+    raise explained(error, "openenv") from error
 
 SESSIONS = 256
 # Pydantic refuses half a surrogate pair; a model may write one.

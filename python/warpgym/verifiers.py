@@ -26,6 +26,7 @@ import verifiers.v1 as vf
 from pydantic import Field
 
 from warpgym.client import Client, Episode
+from warpgym.conflicts import explained
 from warpgym.episodes import AsyncConversation, new_messages, problem_ids
 
 TASKSET = "warpgym-kernels"  # python/warpgym_kernels.py: verifiers imports that module by this id
@@ -152,4 +153,7 @@ def note(episode: Episode, info: dict[str, Any]) -> None:
 
 def load_environment(**taskset: Any) -> KernelEnv:
     """The environment of a KernelTasksetConfig with these fields."""
-    return vf.load_environment(vf.resolve_env_config({"taskset": taskset | {"id": TASKSET}}))
+    try:
+        return vf.load_environment(vf.resolve_env_config({"taskset": taskset | {"id": TASKSET}}))
+    except ImportError as error:
+        raise explained(error, "verifiers") from error

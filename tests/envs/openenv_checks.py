@@ -1,7 +1,11 @@
 """python/warpgym/openenv.py: OpenEnv's server on a port, and its client."""
 
+import os
 import socket
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from gym_answers import CORRECT, NO_CODE, SPEEDUP, STANDARD, UNSUPPORTED, WRONG
@@ -12,6 +16,8 @@ import requests  # noqa: E402
 import uvicorn  # noqa: E402
 from openenv.core import GenericEnvClient  # noqa: E402
 from warpgym.openenv import KernelAction, KernelEnv, make_app  # noqa: E402
+
+DIRECTORY = Path(__file__).resolve().parents[2] / "examples" / "openenv"
 
 
 class Running:
@@ -120,3 +126,35 @@ def test_the_example(address, example, tmp_path):
     output = example("openenv/play.py", "--env", address, "softmax", *files)
     assert "0.md: wrong, 0.00 times as fast, reward 0.00" in output
     assert "1.md: passed, 2.01 times as fast, reward 2.25" in output
+
+
+# --- what OpenEnv's command line reads (examples/openenv) ----------------------------------------
+
+
+def test_the_manifest():
+    from openenv.cli._cli_utils import validate_env_structure
+    from openenv.validation.parsers.openenv_yaml import OpenEnvYamlParser
+
+    assert validate_env_structure(DIRECTORY) in ([], ["Recommended directory missing: outputs/"])
+    manifest = OpenEnvYamlParser().parse(DIRECTORY)
+    assert manifest.name == "warpgym" and manifest.reward.range[0] == 0
+
+
+def test_the_running_server(address):
+    """As `openenv validate --url`."""
+    from openenv.cli._validation import validate_running_environment
+
+    report = validate_running_environment(address, timeout_s=60)
+    assert report["passed"], report["summary"]
+
+
+def test_the_application_of_the_image(url):
+    """What the Dockerfile starts; without the judge's address it says so."""
+    names = ("WARPGYM_CLIENT_URL", "WARPGYM_CLIENT_TOKEN")
+    kept = {key: value for key, value in os.environ.items() if key not in names}
+    command = [sys.executable, "-c", "from server.app import app; print(app.title)"]
+    options = {"cwd": DIRECTORY, "capture_output": True, "text": True}
+    run = subprocess.run(command, check=False, env=kept | {names[0]: url}, timeout=120, **options)
+    assert run.returncode == 0, run.stderr
+    run = subprocess.run(command, check=False, env=kept, timeout=120, **options)
+    assert run.returncode == 1 and run.stderr.splitlines()[-1].startswith(f"{names[0]} is not set")

@@ -1,6 +1,7 @@
 """python/warpgym/verifiers.py: verifiers runs its episodes with a model that a test wrote."""
 
 import asyncio
+import importlib
 
 import pytest
 from fake_openai import FakeOpenAI, answered
@@ -77,3 +78,10 @@ def test_the_example(url, example):
         output = example("verifiers/evaluate.py", *arguments)
     line = "warpgym/softmax: reward 2.31, correct 1, 2.01 times as fast"
     assert output.splitlines() == [line, line]
+
+
+def test_beside_openenv():
+    """Here mcp is that of verifiers: OpenEnv cannot be imported, and the error says why."""
+    pytest.importorskip("openenv", reason="no OpenEnv", exc_type=ModuleNotFoundError)
+    with pytest.raises(ImportError, match="in two environments .verifiers 0.4 requires mcp 2.0"):
+        importlib.import_module("warpgym.openenv")

@@ -1,0 +1,1 @@
+"""An OpenEnv environment; warpgym.openenv has the code."""

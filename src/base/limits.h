@@ -52,6 +52,7 @@
 #define LIMIT_CLIENT_ANSWER_BYTES ((size_t)64 << 20)  /* one answer of a server */
 #define LIMIT_TINKER_ARCHIVE_BYTES ((size_t)64 << 30) /* one adapter, unpacked */
 #define LIMIT_TINKER_ARCHIVE_FILES 64
+#define LIMIT_TINKER_NUMBERS ((size_t)1 << 27)      /* in the arrays of one pass, unpacked */
 #define LIMIT_TINKER_BODY_BYTES ((size_t)64 << 20)  /* one request to a Tinker server */
 #define LIMIT_CLIENT_ERROR_BYTES ((size_t)64 << 10) /* one error answer */
 #define LIMIT_CLIENT_BATCH_BYTES ((size_t)8 << 20)  /* requests that are sent together */

@@ -181,7 +181,8 @@ void tinker_future_end(struct tinker_service *service, struct tinker_future *fut
 void tinker_future_show(const struct tinker_future *future, struct http_response *response);
 
 /* queue.c */
-/* Takes body or pass, also where it refuses. `number` -1: none. */
+/* Takes the pass, also where it refuses, and copies the body, which is the handler's thread's.
+ * `number` -1: none. */
 void tinker_queue_submit(struct tinker_service *service, const struct tinker_operation *operation,
                          const char *model, int64_t number, json_t *body, struct tinker_pass *pass,
                          const struct err *err, struct http_response *response);

@@ -54,6 +54,17 @@ int tinker_array_shape(struct tinker_array *array, const int64_t *shape, size_t 
     return 0;
 }
 
+void *tinker_pass_numbers(struct tinker_pass *pass, size_t count, struct err *err)
+{
+    pass->numbers += count;
+    if (count > LIMIT_TINKER_NUMBERS || pass->numbers > LIMIT_TINKER_NUMBERS) {
+        err_set(err, ERR_LIMIT, "the pass has more than %zu numbers: send fewer datums at once",
+                LIMIT_TINKER_NUMBERS);
+        return NULL;
+    }
+    return arena_alloc(&pass->arena, (count + 1) * 4);
+}
+
 /* Each role's array, NULL where there is none. */
 static int sort_roles(const struct tinker_pass *pass, const struct tinker_array *arrays,
                       size_t count, const struct tinker_array *found[ROLES], struct err *err)
@@ -106,6 +117,9 @@ int tinker_pass_add(struct tinker_pass *pass, const int32_t *tokens, size_t coun
     if (result < 0)
         return result;
     const size_t wide = columns > 0 ? columns : 1;
+    float *logprob = tinker_pass_numbers(pass, count * wide, err);
+    if (!logprob)
+        return ERR_LIMIT;
     pass->datums[pass->count] = (struct lm_datum){
         .count = count,
         .tokens = tokens,
@@ -114,7 +128,7 @@ int tinker_pass_add(struct tinker_pass *pass, const int32_t *tokens, size_t coun
         .weights = found[WEIGHTS] ? found[WEIGHTS]->floats : NULL,
         .sampled = found[SAMPLED] ? found[SAMPLED]->floats : NULL,
         .advantages = found[ADVANTAGES] ? found[ADVANTAGES]->floats : NULL,
-        .logprob = arena_alloc(&pass->arena, (count * wide + 1) * sizeof(float)),
+        .logprob = logprob,
     };
     pass->columns[pass->count++] = columns;
     pass->tokens += count;

@@ -21,6 +21,8 @@ int tinker_array_unknown(const char *name, struct err *err);
 /* Checks the shape of an array: at most two dimensions, `count` numbers in all. */
 NODISCARD int tinker_array_shape(struct tinker_array *array, const int64_t *shape,
                                  size_t dimensions, struct err *err);
+/* Zeroed memory for numbers of 4 bytes, in the arena. NULL, with ERR_LIMIT: there are too many. */
+void *tinker_pass_numbers(struct tinker_pass *pass, size_t count, struct err *err);
 /* Fills in the next datum. pass->loss is known; datums and columns have space. */
 NODISCARD int tinker_pass_add(struct tinker_pass *pass, const int32_t *tokens, size_t count,
                               const struct tinker_array *arrays, size_t array_count,

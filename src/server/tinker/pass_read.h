@@ -27,6 +27,7 @@ struct tinker_pass {
     struct lm_datum *datums;
     size_t *columns; /* of each datum's targets; 0: they are a plain list */
     size_t count, tokens;
+    size_t numbers; /* in the arena that a small body may ask for: bounded */
 };
 
 NODISCARD int tinker_pass_read_proto(struct tinker_pass *pass, const void *bytes, size_t count,

@@ -98,7 +98,7 @@ static int spread_sparse(const json_t *tensor, size_t columns, size_t size, cons
     return 0;
 }
 
-static int make_dense(const json_t *tensor, struct arena *arena, struct tinker_array *array,
+static int make_dense(struct tinker_pass *pass, const json_t *tensor, struct tinker_array *array,
                       void **numbers, struct err *err)
 {
     const json_t *shape = json_object_get(tensor, "shape");
@@ -110,14 +110,15 @@ static int make_dense(const json_t *tensor, struct arena *arena, struct tinker_a
         json_array_size(json_object_get(tensor, "sparse_col_indices")) != array->count)
         return err_set(err, ERR_INPUT, "a sparse tensor whose parts do not fit together");
     array->count = (size_t)(rows * columns);
-    void *dense = arena_alloc(arena, (array->count + 1) * 4);
-    memset(dense, 0, (array->count + 1) * 4);
+    void *dense = tinker_pass_numbers(pass, array->count, err);
+    if (!dense)
+        return ERR_LIMIT;
     int result = spread_sparse(tensor, (size_t)columns, 4, *numbers, dense, err);
     *numbers = dense;
     return result;
 }
 
-static int read_array(const char *name, const json_t *tensor, struct arena *arena,
+static int read_array(struct tinker_pass *pass, const char *name, const json_t *tensor,
                       struct tinker_array *array, struct err *err)
 {
     const bool *ids = tinker_array_holds_ids(name);
@@ -127,10 +128,12 @@ static int read_array(const char *name, const json_t *tensor, struct arena *aren
     if (!json_is_array(data))
         return err_set(err, ERR_INPUT, "'%s' has no list 'data'", name);
     *array = (struct tinker_array){.name = name, .count = json_array_size(data)};
-    void *numbers = arena_alloc(arena, (array->count + 1) * 4);
+    void *numbers = tinker_pass_numbers(pass, array->count, err);
+    if (!numbers)
+        return ERR_LIMIT;
     int result = *ids ? take_ids(data, "it", numbers, err) : take_floats(data, "it", numbers, err);
     if (result == 0 && json_is_array(json_object_get(tensor, "sparse_crow_indices")))
-        result = make_dense(tensor, arena, array, &numbers, err);
+        result = make_dense(pass, tensor, array, &numbers, err);
     array->floats = *ids ? NULL : numbers;
     array->ids = *ids ? numbers : NULL;
     if (result == 0)
@@ -153,7 +156,7 @@ static int read_datum(struct tinker_pass *pass, const json_t *datum, struct err 
         return result;
     json_object_foreach((json_t *)inputs, name, tensor)
     {
-        result = read_array(name, tensor, &pass->arena, &arrays[array_count++], err);
+        result = read_array(pass, name, tensor, &arrays[array_count++], err);
         if (result < 0)
             return result;
     }

@@ -170,7 +170,7 @@ static int check_sparse(const struct tensor *tensor, size_t size, struct err *er
     return fits ? 0 : err_set(err, ERR_PROTOCOL, "a sparse tensor whose parts do not fit together");
 }
 
-static int take_numbers(const struct tensor *tensor, bool ids, struct arena *arena,
+static int take_numbers(struct tinker_pass *pass, const struct tensor *tensor, bool ids,
                         struct tinker_array *array, struct err *err)
 {
     const size_t size = size_of(tensor, ids), bytes = protobuf_left(&tensor->dense);
@@ -182,8 +182,9 @@ static int take_numbers(const struct tensor *tensor, bool ids, struct arena *are
     if (result < 0)
         return result;
     array->count = tensor->sparse ? (size_t)(tensor->shape[0] * tensor->shape[1]) : bytes / size;
-    void *numbers = arena_alloc(arena, (array->count + 1) * 4);
-    memset(numbers, 0, (array->count + 1) * 4);
+    void *numbers = tinker_pass_numbers(pass, array->count, err);
+    if (!numbers)
+        return ERR_LIMIT;
     if (tensor->sparse)
         result = spread_sparse(tensor, size, ids, numbers, err);
     for (size_t i = 0; !tensor->sparse && i < array->count && result == 0; i++)
@@ -193,8 +194,8 @@ static int take_numbers(const struct tensor *tensor, bool ids, struct arena *are
     return result;
 }
 
-static int read_array(struct protobuf_reader entry, struct arena *arena, struct tinker_array *array,
-                      struct err *err)
+static int read_array(struct tinker_pass *pass, struct protobuf_reader entry,
+                      struct tinker_array *array, struct err *err)
 {
     struct protobuf_field field;
     struct protobuf_reader key = {0}, value = {0};
@@ -207,7 +208,7 @@ static int read_array(struct protobuf_reader entry, struct arena *arena, struct 
             value = field.bytes;
     }
     if (result == 0)
-        result = read_name(&key, arena, &array->name, err);
+        result = read_name(&key, &pass->arena, &array->name, err);
     if (result < 0)
         return result;
     const bool *ids = tinker_array_holds_ids(array->name);
@@ -215,7 +216,7 @@ static int read_array(struct protobuf_reader entry, struct arena *arena, struct 
         return tinker_array_unknown(array->name, err);
     result = read_tensor(value, &tensor, err);
     if (result == 0)
-        result = take_numbers(&tensor, *ids, arena, array, err);
+        result = take_numbers(pass, &tensor, *ids, array, err);
     if (result < 0)
         return err_prefix(err, "'%s'", array->name);
     return tinker_array_shape(array, tensor.shape, tensor.dimensions, err);
@@ -278,7 +279,7 @@ static int read_datum(struct tinker_pass *pass, struct protobuf_reader datum, st
         }
         more = array_count == TINKER_ARRAYS_MAX
                    ? err_set(err, ERR_INPUT, "it has more than %d arrays", TINKER_ARRAYS_MAX)
-                   : read_array(field.bytes, &pass->arena, &arrays[array_count++], err);
+                   : read_array(pass, field.bytes, &arrays[array_count++], err);
         if (more == 0)
             continue;
         break;

@@ -81,7 +81,7 @@ void tinker_queue_submit(struct tinker_service *service, const struct tinker_ope
     bool known = false, refused = false;
     *request = (struct tinker_request){.operation = operation,
                                        .number = number,
-                                       .body = json_incref(body),
+                                       .body = json_deep_copy(body),
                                        .pass = pass};
     if (err)
         request->err = *err;

@@ -3,6 +3,9 @@
 They still run, so that one which fails goes on failing, and a fallback behind it goes on being
 taken. Triton kernels work on copies of their arguments. So do functions of extensions, which in
 addition return zeros, unless what they return is an operator's of PyTorch.
+
+Behind it, how long a call takes without them is how long everything else takes: with `leave_out`
+what returned zeros does so at once, in the same order.
 """
 
 import contextlib
@@ -61,8 +64,22 @@ class _Operators(OperationMode):
         return result
 
 
+class _LeftOut:
+    """What functions of extensions returned in the last ablated call."""
+
+    def __init__(self):
+        self.zeros = []  # (what,), or None where it was not zeros
+        self.left = iter(())  # of a call in which they are left out
+        self.replaced = False
+
+
+_left_out = _LeftOut()
+
+
 def _call(function, *arguments, **keywords):
     """A function of an extension, without effect."""
+    at = len(_left_out.zeros)
+    _left_out.zeros.append(None)
     given = _copies((arguments, keywords))
     operators = _Operators(given)
     with operators:
@@ -73,7 +90,14 @@ def _call(function, *arguments, **keywords):
     if _tensors(result) and operators.made_all(result):
         return result
     zeros = tree_map_only(torch.Tensor, torch.zeros_like, result)
-    return tree_map_only((int, float, complex), lambda number: type(number)(0), zeros)
+    zeros = tree_map_only((int, float, complex), lambda number: type(number)(0), zeros)
+    _left_out.zeros[at] = (zeros,)
+    return zeros
+
+
+def _leave_out(function, *arguments, **keywords):
+    zeros = next(_left_out.left, None)
+    return zeros[0] if zeros else function(*arguments, **keywords)
 
 
 def _replace(kept, new, undo):
@@ -90,26 +114,26 @@ def _replace(kept, new, undo):
                 names[name] = new
 
 
-def _method(self, method, *arguments, **keywords):
-    return _call(method, self, *arguments, **keywords)
+def _method(self, call, method, *arguments, **keywords):
+    return call(method, self, *arguments, **keywords)
 
 
-def _replace_methods(kind, undo):
+def _replace_methods(kind, call, undo):
     for name, method in list(vars(kind).items()):
         if callable(method) and (name == "__call__" or not name.startswith("__")):
             undo.callback(setattr, kind, name, method)
-            setattr(kind, name, functools.partialmethod(_method, method))
+            setattr(kind, name, functools.partialmethod(_method, call, method))
 
 
-def _replace_extensions(undo):
+def _replace_extensions(call, undo):
     for function in extension.callables():
         if isinstance(function, type):
-            _replace_methods(function, undo)
+            _replace_methods(function, call, undo)
         else:
-            _replace(function, functools.partial(_call, function), undo)
+            _replace(function, functools.partial(call, function), undo)
     for operator in extension.packets():
         undo.callback(setattr, operator, "_op", operator._op)
-        operator._op = functools.partial(_call, operator._op)
+        operator._op = functools.partial(call, operator._op)
 
 
 def _replace_triton(undo):
@@ -139,6 +163,15 @@ def ablated(on_gpu):
     """On a GPU the launch trace shows what extensions do (coverage.h)."""
     with contextlib.ExitStack() as undo:
         _replace_triton(undo)
+        _left_out.zeros.clear()
         if not on_gpu:
-            _replace_extensions(undo)
+            _replace_extensions(_call, undo)
         yield
+
+
+def leave_out(wanted):
+    """In the next call. The first time takes as long as many a call."""
+    if wanted and not _left_out.replaced:
+        _replace_extensions(_leave_out, contextlib.ExitStack())
+        _left_out.replaced = True
+    _left_out.left = iter(_left_out.zeros if wanted else ())

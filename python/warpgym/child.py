@@ -502,6 +502,8 @@ class Child:
     def _model_of(self, mode, noise):
         if mode == wire.DOUBLE:
             return lambda *inputs: [self.wide_model(*self._widen(inputs)), self.noise]
+        if mode == wire.NOTHING:
+            return lambda *inputs: []
         if mode == wire.CHOICES:
             return lambda *inputs: choices.look(self.eager, inputs)
         if mode == wire.WITHOUT:
@@ -545,6 +547,7 @@ class Child:
         self.outputs = None
         model = self._model_of(mode, noise)
         run = self._run_on_cpu if isinstance(self.device, gpu.Cpu) else self._run_on_gpu
+        ablation.leave_out(mode == wire.LEAVE_OUT)
         if mode == wire.ABLATE:
             with ablation.ablated(not isinstance(self.device, gpu.Cpu)):
                 answer = run(model)

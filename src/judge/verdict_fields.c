@@ -545,7 +545,8 @@ static const struct verdict_field profile_fields[] = {
     LIST("kernels", kernel_shape, 0, NULL, V(kernels), struct kernel_share, VERDICT_KERNELS,
          V(kernel_count), "the 16 that took longest"),
     ROW("own_time_fraction", FIELD_REAL, 0, V(own_time_fraction),
-        "own kernels' time over that of everything; null when nothing ran"),
+        "own kernels' time over that of everything, on a CPU with PyTorch its extensions' at most; "
+        "null when unknown"),
     ROW("own_launch_fraction", FIELD_REAL, 0, V(own_launch_fraction),
         "own kernels' launches over those of everything; null when nothing ran"),
     OBJECT("memory", memory_shape, 0, 0, NULL, "of the candidate's process, or of the GPU"),

@@ -123,6 +123,7 @@ NOT_OWN = {
     "corrected": "y = ext.own(x)\n        return y + (right() - y)",
 }
 EVERY = OWN | NOT_OWN
+QUICK = ("-s", "timing.min_samples=4", "-s", "timing.max_samples=4")
 
 
 @pytest.fixture(scope="module")
@@ -132,20 +133,59 @@ def judged(module_warpgym):
     files = [write(folder / f"{at}.py", CANDIDATE % line) for at, line in enumerate(EVERY.values())]
     lines = [{"problem": str(problem), "candidate": str(file)} for file in files]
     run = module_warpgym(
-        *("eval", "--json", "--quiet", "-s", "timing.min_samples=4", "-s", "timing.max_samples=4"),
+        *("eval", "--json", "--quiet", *QUICK),
         write_lines(folder / "batch.jsonl", lines),
     )
     assert run.status == PASSED, run
     return dict(zip(EVERY, run.verdicts, strict=True))
 
 
+LIBRARY = "its answer is the same without its extensions: library operators do all of the work"
+
+
+def warnings(verdict):
+    return [(one["code"], one["evidence"]) for one in verdict["integrity"]["warnings"]]
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_eval(judged, name):
     verdict = judged[name]
-    warned = [one["code"] for one in verdict["integrity"]["warnings"] if one["code"] == "H41"]
-    assert warned == ([] if name in OWN else ["H41"])
-    assert verdict["profile"]["own_time_fraction"] == (None if name in OWN else 0)
+    assert ("H41", LIBRARY) in warnings(verdict) if name in NOT_OWN else LIBRARY not in str(verdict)
+    share = verdict["profile"]["own_time_fraction"]
+    assert share == 0 if name in NOT_OWN else share is None or 0 <= share <= 1
+    assert verdict["profile"]["own_launch_fraction"] == (0 if name in NOT_OWN else None)
     assert verdict["build"]["extensions"] == 1
+
+
+# Of a call that is long beside what any call takes. Beside other work a share is a rough one.
+SHARES = {
+    "return ext.own(x)": (0.9, 1),
+    """y, a = right(), x[:70, :1].clone()
+        y[:70] += ext.own(a) - torch.relu(a @ a.t()).sum(1)
+        return y""": (0, 0.6),
+    "return right() * ext.own(torch.ones(1, 1))": (0, 0.6),
+}
+
+
+@pytest.fixture(scope="module")
+def weighed(module_warpgym):
+    folder = module_warpgym.folder
+    problem = write(folder / "large.py", PROBLEM.replace("randn(24, 16)", "randn(700, 400)"))
+    files = [write(folder / f"{at}.py", CANDIDATE % line) for at, line in enumerate(SHARES)]
+    lines = [{"problem": str(problem), "candidate": str(file)} for file in files]
+    batch = write_lines(folder / "shares.jsonl", lines)
+    run = module_warpgym("eval", "--json", "--quiet", *QUICK, batch)
+    assert run.status == PASSED, run
+    return dict(zip(SHARES, run.verdicts, strict=True))
+
+
+@pytest.mark.parametrize("line", SHARES)
+def test_share_of_a_call(weighed, line):
+    """By how much shorter calls are without its extension."""
+    verdict, (low, high) = weighed[line], SHARES[line]
+    share = verdict["profile"]["own_time_fraction"]
+    assert low <= share <= high, verdict["profile"]
+    assert [code for code, _ in warnings(verdict)] == (["H41"] if share < 0.3 else [])
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@
 #define LAUNCH_US 25.0
 #define CALL_US 100.0
 #define UNKNOWN_FRACTION 0.01
-#define COVERAGE_LOW 0.3 /* as the rejection sampling of Dr. Kernel, below which nothing is kept */
 
 /* Launches that left no record. Those of a graph under construction leave none, rightly. */
 static uint64_t missing_launches(const struct trace_stream *stream)

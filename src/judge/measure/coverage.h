@@ -10,6 +10,8 @@
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_reader.h"
 
+#define COVERAGE_LOW 0.3 /* as the rejection sampling of Dr. Kernel, below which nothing is kept */
+
 /* Of the sums that `verdict` has of the stream's records; adds warnings, and a violation. */
 void coverage_weigh(const struct trace_stream *stream, const struct trace_pass *pass,
                     struct verdict *verdict);

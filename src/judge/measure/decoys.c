@@ -1,7 +1,15 @@
 #include "judge/measure/decoys.h"
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_inputs.h"
+
+#include <math.h>
+
+#define SHARE_ROUNDS 12
+#define SHARE_ROUNDS_LEAST 3
+#define SHARE_MS 500
 
 int decoys_call(struct trials *trials, bool *same)
 {
@@ -28,6 +36,46 @@ int decoys_call(struct trials *trials, bool *same)
     unseen.fault = &ignored;
     *same = trial_judge(&unseen, &trial) == TRIAL_GOOD;
     verdict_deinit(&scratch);
+    return 0;
+}
+
+/* Calls with its extensions, without, and of nothing at all, by turns: the quickest of each. The
+ * first one without replaces them, too. */
+static const uint32_t share_modes[] = {WIRE_RUN, WIRE_LEAVE_OUT, WIRE_NOTHING};
+
+static int time_calls(struct trials *trials, double least_ms[COUNT(share_modes)], struct err *err)
+{
+    const struct trial trial = {.layout = trials->reference->torch_layout,
+                                .limit = time_limit_call(trials->job->settings)};
+    const int64_t begun_ns = clock_now_ns();
+    struct child_time time;
+    int result = 0;
+    for (int round = 0; round < SHARE_ROUNDS; round++) {
+        if (round >= SHARE_ROUNDS_LEAST && clock_ms_since(begun_ns) > SHARE_MS)
+            break;
+        for (size_t i = 0; i < COUNT(share_modes) && result == 0; i++) {
+            result = trial_in(trials, &trial, trials->candidate, share_modes[i], &time, err);
+            if (round == 0 || time.ms < least_ms[i])
+                least_ms[i] = time.ms;
+        }
+    }
+    return result;
+}
+
+int decoys_share(struct trials *trials, double *share)
+{
+    double least_ms[COUNT(share_modes)] = {0};
+    struct err err = {0};
+    *share = NAN;
+    trial_begin(trials, true);
+    int result = time_calls(trials, least_ms, &err);
+    trial_end(trials);
+    if (result < 0)
+        return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err) : 0;
+    double own_ms = fmax(least_ms[0] - least_ms[1], 0);
+    double rest_ms = fmax(least_ms[1] - least_ms[2], 0);
+    if (own_ms + rest_ms > 0)
+        *share = own_ms / (own_ms + rest_ms);
     return 0;
 }
 

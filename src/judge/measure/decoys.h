@@ -14,5 +14,8 @@
 
 /* One such call. *same: its answer was right. 0 or -1, as trial.h has it. */
 int decoys_call(struct trials *trials, bool *same);
-/* Likewise, and then that is a violation. */
+/* Behind decoys_call, on the CPU: the share of a call's time that its extensions take, 0 to 1, by
+ * how much shorter calls are in which they do nothing. NAN: it does not work without. */
+int decoys_share(struct trials *trials, double *share);
+/* As decoys_call, and then that is a violation. */
 int decoys_find(struct trials *trials);

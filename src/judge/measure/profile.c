@@ -1,6 +1,7 @@
 #include "judge/measure/profile.h"
 
 #include "base/log.h"
+#include "judge/measure/coverage.h"
 #include "judge/measure/decoys.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_interval.h"
@@ -221,6 +222,19 @@ static int profile_on_gpu(struct trials *trials)
     return result;
 }
 
+/* Its answer needs its extensions: how much of the time do they take? */
+static int weigh_extensions(struct trials *trials)
+{
+    struct verdict *verdict = trials->verdict;
+    if (decoys_share(trials, &verdict->own_time_fraction) < 0)
+        return -1;
+    if (verdict->own_time_fraction < COVERAGE_LOW)
+        verdict_warning(verdict, "H41",
+                        "its extensions take %.1f %% of a call; most is library operators'",
+                        100 * verdict->own_time_fraction);
+    return 0;
+}
+
 static int profile_on_cpu(struct trials *trials)
 {
     struct verdict *verdict = trials->verdict;
@@ -241,7 +255,7 @@ static int profile_on_cpu(struct trials *trials)
     if (verdict->extensions > 0 && decoys_call(trials, &library) < 0)
         return -1;
     if (!library)
-        return 0;
+        return weigh_extensions(trials);
     verdict->own_time_fraction = verdict->own_launch_fraction = 0;
     verdict_warning(verdict, "H41", "%s: library operators do all of the work",
                     verdict->extensions > 0 ? "its answer is the same without its extensions"

@@ -77,13 +77,15 @@ enum wire_role {
 enum wire_simple { WIRE_NOT_SIMPLE, WIRE_COMPARED, WIRE_NOT_COMPARED };
 
 enum wire_mode {
-    WIRE_RUN = 1, /* the function itself */
-    WIRE_DOUBLE,  /* reference: the oracle at double precision; torch: behind it, in one tensor,
+    WIRE_RUN = 1,   /* the function itself */
+    WIRE_DOUBLE,    /* reference: the oracle at double precision; torch: behind it, in one tensor,
                      the noise of each output and its bound (rounding.py) */
-    WIRE_ABLATE,  /* torch: with the candidate's own kernels replaced by nothing */
-    WIRE_TRACE,   /* on a GPU: recording what runs there, into the descriptor that comes along */
-    WIRE_WITHOUT, /* torch reference: with its parameter number `noise` set to zero */
-    WIRE_CHOICES, /* torch reference: the values that outputs name places of (choices.py) */
+    WIRE_ABLATE,    /* torch: with the candidate's own kernels replaced by nothing */
+    WIRE_TRACE,     /* on a GPU: recording what runs there, into the descriptor that comes along */
+    WIRE_WITHOUT,   /* torch reference: with its parameter number `noise` set to zero */
+    WIRE_CHOICES,   /* torch reference: the values that outputs name places of (choices.py) */
+    WIRE_LEAVE_OUT, /* torch on the CPU, behind WIRE_ABLATE: its extensions do nothing at all */
+    WIRE_NOTHING,   /* likewise: nothing is called, to see what any call takes */
 };
 
 /* The GPU that a child runs on; it sees no other. */

@@ -1,11 +1,13 @@
 """The environments of python/warpgym with the packages that they are for (tests/envs), against
 `warpgym serve` with a fake worker whose candidates prescribe their verdicts.
 
-The packages are in .venv-gym; each is tried by a Python of its own. SkyRL's generator is tried
-where SkyRL is:
+The packages are in .venv-gym; each is tried by a Python of its own. SkyRL's generator and prime-rl
+are tried where they are:
 
     export WARPGYM_TEST_SKYRL=CHECKOUT           # of NovaSky-AI/SkyRL
     export WARPGYM_TEST_SKYRL_GYM_PYTHON=PYTHON  # with what SkyRL imports, and pytest
+    export WARPGYM_TEST_PRIME_RL=CHECKOUT        # of PrimeIntellect-ai/prime-rl
+    export WARPGYM_TEST_PRIME_RL_PYTHON=PYTHON   # with what it imports, and pytest
 """
 
 import os
@@ -33,15 +35,29 @@ def test_with(package, server, tmp_path):
     gym_packages.run_checks([checks], server.warpgym.environment, variables, tmp_path)
 
 
-def test_with_skyrls_generator(server, tmp_path):
-    checkout = os.environ.get("WARPGYM_TEST_SKYRL", "")
-    python = os.environ.get("WARPGYM_TEST_SKYRL_GYM_PYTHON", "")
+ELSEWHERE = {
+    "skyrl_generator": ("WARPGYM_TEST_SKYRL", "WARPGYM_TEST_SKYRL_GYM_PYTHON", ["."]),
+    "prime_rl": (
+        "WARPGYM_TEST_PRIME_RL",
+        "WARPGYM_TEST_PRIME_RL_PYTHON",
+        ["src", "packages/prime-rl-configs/src"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_with_a_checkout(name, server, tmp_path):
+    *variables, folders = ELSEWHERE[name]
+    checkout, python = (os.environ.get(variable, "") for variable in variables)
     if not (checkout and python):
-        names = "WARPGYM_TEST_SKYRL and WARPGYM_TEST_SKYRL_GYM_PYTHON"
-        pytest.skip(f"no SkyRL: {names} name none")
-    path = os.pathsep.join((checkout, str(ROOT / "python")))
-    variables = {"TEST_GYM_URL": server.url, "PYTHONPATH": path}
-    checks = ["tests/envs/skyrl_generator_checks.py"]
-    environment = server.warpgym.environment
-    out = gym_packages.run_checks(checks, environment, variables, tmp_path, python=python)
+        pytest.skip(f"no checkout: {' and '.join(variables)} name none")
+    paths = [os.path.join(checkout, folder) for folder in folders]
+    path = os.pathsep.join([*paths, str(ROOT / "python")])
+    out = gym_packages.run_checks(
+        [f"tests/envs/{name}_checks.py"],
+        server.warpgym.environment,
+        {"TEST_GYM_URL": server.url, "PYTHONPATH": path},
+        tmp_path,
+        python=python,
+    )
     assert " skipped" not in out, out[-2000:]

@@ -537,10 +537,13 @@ def test_unnamed_weights_do_not_pile_up(module_warpgym, model, tmp_path):
             saved = server.do("save_weights_for_sampler", body)
             samplers.append(saved["sampling_session_id"])
             server.result(sample(server, samplers[-1], 1))
-        assert sorted(path.name for path in folder.glob("*/unnamed/*")) == ["3", "4"]
+        unnamed = lambda: sorted(path.name for path in folder.glob("*/unnamed/*"))  # noqa: E731
+        assert unnamed() == ["3", "4"]
         body = {"sampling_session_id": samplers[0], "seq_id": 2, "num_samples": 1,
                 "prompt": prompt_of(TEXT), "sampling_params": {"max_tokens": 2}}  # fmt: skip
         server.refused("were deleted", "asample", body, status=404)
+        server.must(f"sessions/{run_id.split(':')[0]}/finish", {})
+        assert unnamed() == []
 
 
 # --- refusals -------------------------------------------------------------------------------------

@@ -174,6 +174,7 @@ int tinker_run_read(const struct tinker_service *service, const char *run, json_
 struct listing {
     const struct tinker_service *service;
     const char *run, *kind;
+    bool sizes; /* wanted: each takes a look at the checkpoint's files */
     json_t *list;
 };
 
@@ -340,7 +341,8 @@ static void list_checkpoint(void *context, const char *name)
         json_put(details, "checkpoint_type", json_text(type_of(saved.kind)));
         json_put(details, "tinker_path",
                  json_sprintf("tinker://%s/%s/%s", saved.run, saved.kind, name));
-        json_put(details, "size_bytes", json_integer((json_int_t)file_tree_bytes(directory)));
+        if (listing->sizes)
+            json_put(details, "size_bytes", json_integer((json_int_t)file_tree_bytes(directory)));
         json_put(details, "public", json_false());
         json_array_append(listing->list, details);
     }
@@ -364,7 +366,7 @@ static void list_checkpoints(void *context, const char *name)
 
 json_t *tinker_checkpoints_list(const struct tinker_service *service, const char *run)
 {
-    struct listing listing = {.service = service, .list = json_array()};
+    struct listing listing = {.service = service, .sizes = true, .list = json_array()};
     if (run)
         list_checkpoints(&listing, run);
     else
@@ -374,10 +376,11 @@ json_t *tinker_checkpoints_list(const struct tinker_service *service, const char
 
 void tinker_checkpoints_expire(const struct tinker_service *service)
 {
-    json_t *list = tinker_checkpoints_list(service, NULL);
+    struct listing listing = {.service = service, .list = json_array()};
     const json_t *one;
     size_t i;
-    json_array_foreach(list, i, one)
+    each_entry(service->directory, false, list_checkpoints, &listing);
+    json_array_foreach(listing.list, i, one)
     {
         const json_t *expires = json_object_get(one, "expires_ms");
         struct tinker_saved saved;
@@ -385,5 +388,5 @@ void tinker_checkpoints_expire(const struct tinker_service *service)
             tinker_saved_parse(&saved, json_text_at(one, "tinker_path"), NULL) == 0)
             (void)!tinker_checkpoint_delete(service, &saved, NULL);
     }
-    json_decref(list);
+    json_decref(listing.list);
 }

@@ -8,6 +8,7 @@
 
 #define WAITING_MAX 4096 /* requests of a run */
 #define TICK_MS 1000
+#define EXPIRE_MS 5000 /* how often checkpoints are looked at */
 
 void tinker_request_free(struct tinker_request *request)
 {
@@ -202,7 +203,7 @@ static void drop_closed(struct tinker_service *service)
 void *tinker_queue_drive(void *context)
 {
     struct tinker_service *service = context;
-    int64_t ticked_ns = clock_now_ns();
+    int64_t ticked_ns = clock_now_ns(), expired_ns = ticked_ns;
     pthread_mutex_lock(&service->lock);
     while (!service->quit) {
         struct tinker_request *request = next_request(service);
@@ -216,8 +217,11 @@ void *tinker_queue_drive(void *context)
         drop_closed(service);
         if (clock_ms_since(ticked_ns) >= TICK_MS) {
             tinker_sessions_expire(service);
-            tinker_checkpoints_expire(service);
             ticked_ns = clock_now_ns();
+        }
+        if (clock_ms_since(expired_ns) >= EXPIRE_MS) {
+            tinker_checkpoints_expire(service);
+            expired_ns = clock_now_ns();
         }
         pthread_mutex_lock(&service->lock);
     }

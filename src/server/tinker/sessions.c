@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/file.h"
 #include "server/tinker/internal.h"
 
 #include <inttypes.h>
@@ -137,7 +138,8 @@ void tinker_heartbeat(void *context, struct http_request *request, struct http_r
         http_refuse(response, 404, "not_found", "no session '%.120s': it ended", id);
 }
 
-static void end_samplers(struct tinker_service *service, const char *session)
+/* With the lock. Appends directories of weights that no other sampler can name. */
+static void end_samplers(struct tinker_service *service, const char *session, json_t *unnamed)
 {
     struct tinker_sampler *sampler, *next;
     for (sampler = service->samplers; sampler; sampler = next) {
@@ -145,6 +147,8 @@ static void end_samplers(struct tinker_service *service, const char *session)
         if (strcmp(sampler->session, session) != 0)
             continue;
         tinker_sampler_remove(service, sampler);
+        if (!sampler->path && sampler->directory)
+            json_array_append_new(unnamed, json_string(sampler->directory));
         tinker_record_remove(service, "samplers", sampler->id);
         tinker_sampler_free(sampler);
     }
@@ -152,15 +156,19 @@ static void end_samplers(struct tinker_service *service, const char *session)
 
 void tinker_session_end(struct tinker_service *service, const char *id)
 {
+    json_t *unnamed = json_array();
     pthread_mutex_lock(&service->lock);
     struct tinker_session *session = tinker_session_get(service, id);
     if (session)
         tinker_session_remove(service, session);
     for (struct tinker_run *run = service->runs; run; run = run->hh.next)
         run->closed |= strcmp(run->session, id) == 0;
-    end_samplers(service, id);
+    end_samplers(service, id, unnamed);
     pthread_cond_signal(&service->work);
     pthread_mutex_unlock(&service->lock);
+    for (size_t i = 0; i < json_array_size(unnamed); i++)
+        file_remove_tree(json_string_value(json_array_get(unnamed, i)));
+    json_decref(unnamed);
     tinker_record_remove(service, kind, id);
     mem_free(session);
 }

@@ -256,6 +256,39 @@ TEST(twin_rounded)
     lm_model_close(model);
 }
 
+/* An adapter on a base in memory computes what it computes in a model of its own, and others on the
+ * same base do not see it change. */
+TEST(attached)
+{
+    struct lm_model *whole = small_fresh(*state, NULL, LM_TRAIN_ADAPTER, 3);
+    struct lm_model *base = small_fresh(*state, NULL, LM_FROZEN, 0), *one, *other;
+    const struct lm_model_options trained = {.training = LM_TRAIN_ADAPTER,
+                                             .lora = whole->lora,
+                                             .seed = 7};
+    const struct lm_model_options frozen = {.lora = whole->lora, .seed = 7};
+    struct err err;
+    assert_int_equal(lm_model_attach(&one, base, *state, &trained, &err), 0);
+    assert_int_equal(lm_model_attach(&other, base, *state, &frozen, &err), 0);
+    assert_ptr_equal(one->embedding->value, base->embedding->value);
+    assert_null(other->gradients);
+    struct losing expected = train(whole, false, 0), found = train(one, false, 0);
+    float *of_whole = small_trained(whole, true), *of_one = small_trained(one, true);
+    assert_memory_equal(&found, &expected, sizeof found);
+    assert_int_equal(lm_model_trained(one), lm_model_trained(whole));
+    assert_memory_equal(of_one, of_whole, lm_model_trained(whole) * sizeof(float));
+    struct lm_parameter *b = one->layers[0].projections[LM_LORA_Q].b;
+    const struct lm_parameter *same = other->layers[0].projections[LM_LORA_Q].b;
+    const float moved = 1;
+    lm_value_put(*state, b->value, 0, &moved, 1);
+    assert_true(*(const float *)b->value == 1 && *(const float *)same->value == 0);
+    mem_free(of_whole);
+    mem_free(of_one);
+    lm_model_close(other);
+    lm_model_close(one);
+    lm_model_close(base);
+    lm_model_close(whole);
+}
+
 /* The head's own gradient is summed block by block: its last bit may differ. */
 TEST(head_blocks)
 {

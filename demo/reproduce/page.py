@@ -20,7 +20,7 @@ FIGURES = (  # name in result.json, title, form
 )
 FAST = 1.2
 PANELS = (  # title, metric of a step, greatest value, marks
-    ("return of a turn", "kernel/mean_reward", 2.5, (0, 0.5, 1, 1.5, 2, 2.5)),
+    ("reward of a turn", "reward/mean", 2.5, (0, 0.5, 1, 1.5, 2, 2.5)),
     ("right answers", "kernel/correct_rate", 1, (0, 0.25, 0.5, 0.75, 1)),
 )
 
@@ -51,7 +51,8 @@ def measure(folder, turns):
         "first_fast": sum(is_fast(turns[0]) for turns in played if turns) / count,
         "any_right": sum(any(map(is_right, turns)) for turns in played) / count,
         "any_fast": sum(any(map(is_fast, turns)) for turns in played) / count,
-        "rejected": [line.get("mismatch/rejected_turns") for line in metrics],
+        "mismatch": [line.get("mismatch/mismatch_k3_kl") for line in metrics],
+        "rejected": [line.get("mismatch/rollout_rs_seq_masked_fraction") for line in metrics],
         "curves": {name: [[m["step"], m.get(name)] for m in metrics] for _, name, *_ in PANELS},
     }
 

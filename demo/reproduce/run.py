@@ -3,7 +3,7 @@
 one thing each, on five seeds, measured on problems that none of them has seen.
 
     make reproduce                            seeds 1 to 5, into runs/reproduce
-    demo/reproduce/run.py --seeds 7 --variants one-turn retrieval
+    demo/reproduce/run.py --seeds 7 --variants one-turn retrieval lazy lazy-pr
     demo/reproduce/run.py --smoke --out DIR   the same in seconds, with nothing to show for it
 
 The same command goes on with what was stopped, and writes tables and curves of what there is.
@@ -13,6 +13,7 @@ docs/guide/reproduce.md says what is trained on what.
 import argparse
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -23,41 +24,53 @@ sys.path.insert(0, str(HERE.parent / "train"))
 
 import page  # noqa: E402, the folder of the demonstration is on the path now
 import world  # noqa: E402
-from variants import VARIANTS, played  # noqa: E402
+from variants import VARIANTS  # noqa: E402
 
-TURNS = 3  # that held-out problems are played with
 SIZES = {
-    "whole": {
-        "conversations": 8000, "train": 160, "held_out": 60, "library": 400, "vocabulary": 400,
-        "epochs": 2, "steps": 30, "asked": 4, "small": False,
+    "native": {
+        "conversations": 8000, "train": 160, "held_out": 60, "library": 400, "epochs": 2,
+        "steps": 30, "asked": 4, "turns": 3, "max_tokens": 260, "language": "c",
     },
-    "smoke": {
-        "conversations": 60, "train": 4, "held_out": 2, "library": 6, "vocabulary": 300,
-        "epochs": 1, "steps": 2, "asked": 1, "small": True,
+    "modules": {
+        "conversations": 8000, "train": 80, "held_out": 40, "library": 0, "epochs": 2,
+        "steps": 20, "asked": 2, "turns": 1, "max_tokens": 420, "language": "python",
     },
 }  # fmt: skip
+VOCABULARY = 400
+ENVIRONMENT = os.environ | {"WARPGYM_TORCH_DEVICE": "cpu"}  # with a GPU, too: a page is of one device
+SMOKE = {"conversations": 60, "train": 4, "held_out": 2, "epochs": 1, "steps": 2, "asked": 1}
 SMALL = {"train.prompts": 2, "train.samples": 2}  # of a smoke test's steps
 
 
+def size_of(world, smoke):
+    size = SIZES[world] | (SMOKE if smoke else {})
+    return size | {"library": min(size["library"], 6)} if smoke else size
+
+
 class Seed:
-    def __init__(self, folder, seed, size, arguments):
-        self.folder, self.seed, self.size = folder, seed, size
+    """One world of a seed: what all of its runs begin with, and they."""
+
+    def __init__(self, folder, seed, world, arguments):
+        self.folder, self.seed, self.world = folder, seed, world
+        self.size, self.smoke = size_of(world, arguments.smoke), arguments.smoke
         self.binary, self.threads = arguments.warpgym, str(arguments.threads)
         self.quiet = ["--quiet"] if arguments.quiet else []
         folder.mkdir(parents=True, exist_ok=True)
 
     def warpgym(self, *arguments, **options):
-        subprocess.run([self.binary, *map(str, arguments)], check=True, text=True, **options)
+        command = [self.binary, *map(str, arguments)]
+        subprocess.run(command, check=True, text=True, env=ENVIRONMENT, **options)
 
     def prepare(self):
         if (self.folder / "model.json").exists():
             return
-        world.write(self.binary, self.folder, self.seed, self.size)
-        tokenizer, index = self.folder / "tokenizer", self.folder / "index"
-        vocabulary = self.size["vocabulary"]
-        self.warpgym("lm", "tokenizer", "--vocab", vocabulary, "-o", tokenizer,
+        world.write(self.world, self.binary, self.folder, self.seed, self.size)
+        vocabulary = 300 if self.smoke else VOCABULARY
+        self.warpgym("lm", "tokenizer", "--vocab", vocabulary, "-o", self.folder / "tokenizer",
                      self.folder / "pairs.txt")  # fmt: skip
-        self.warpgym("index", "build", "--quiet", index, self.folder / "library.jsonl")
+        if self.size["library"]:
+            self.warpgym("index", "build", "--quiet", self.folder / "index",
+                         self.folder / "library.jsonl")  # fmt: skip
         config = json.loads((HERE / "model.json").read_text(encoding="utf-8"))
         config["vocab_size"] = vocabulary
         (self.folder / "model.json").write_text(json.dumps(config), encoding="utf-8")
@@ -72,23 +85,24 @@ class Seed:
         )  # fmt: skip
 
     def common(self):
-        return {
-            "prompts.path": HERE / "prompts",
-            "retrieval.directory": self.folder / "index",
-        }
+        values = {"prompts.path": HERE / "prompts", "gym.language": self.size["language"]}
+        if self.size["library"]:
+            values["retrieval.directory"] = self.folder / "index"
+        return values
 
-    def train(self, variant):
+    def train(self, name):
         """The directory of the trained model."""
-        settings = VARIANTS[variant]
+        settings = VARIANTS[name].settings
         if settings is None:
             return self.folder / "sft" / "model"
-        out, steps = self.folder / variant / "rl", self.size["steps"]
-        values = self.common() | settings | (SMALL if self.size["small"] else {})
+        out = self.folder / name / "rl"
+        values = self.common() | settings | (SMALL if self.smoke else {})
         values |= {
             "train.model": self.folder / "sft" / "model",
             "train.problems": f"@{self.folder / 'train.txt'}",
             "train.held_out": f"@{self.folder / 'held_out.txt'}",
-            "train.steps": steps,
+            "train.steps": self.size["steps"],
+            "train.max_tokens": self.size["max_tokens"],
             "train.evaluate_every": 0,
             "train.seed": self.seed,
             "train.threads": self.threads,
@@ -97,7 +111,7 @@ class Seed:
             "train", HERE / "train.yaml", "--out", out, "--problems", self.folder / "problems",
             *self.quiet, *(f"{name}={value}" for name, value in values.items()),
         )  # fmt: skip
-        model = self.folder / variant / "model"
+        model = self.folder / name / "model"
         if not model.exists():
             self.warpgym("runs", "export", out, model, "--checkpoint", "last",
                          stdout=subprocess.DEVNULL)  # fmt: skip
@@ -121,13 +135,13 @@ class Seed:
             server.terminate()
             server.wait()
 
-    def play(self, variant, model):
+    def play(self, name, model):
         """Trajectories of the held-out problems."""
-        out = self.folder / variant / "held-out"
-        values = self.common() | played(variant)
-        values |= {"gym.turns": TURNS, "gym.language": "c", "gym.style": "kernel",
-                   "gym.reward": "drkernel", "timing.budget_ms": "5ms",
-                   "policy.temperature": 1, "policy.max_tokens": 260}  # fmt: skip
+        out = self.folder / name / "held-out"
+        values = self.common() | VARIANTS[name].played
+        values |= {"gym.turns": self.size["turns"], "gym.style": "kernel",
+                   "gym.reward": "drkernel", "timing.budget_ms": "5ms", "policy.temperature": 1,
+                   "policy.max_tokens": self.size["max_tokens"]}  # fmt: skip
         settings = [word for pair in values.items() for word in ("-s", "{}={}".format(*pair))]
         with self.served(model) as url:
             self.warpgym(
@@ -137,16 +151,16 @@ class Seed:
                 f"@{self.folder / 'held_out.txt'}", stdout=subprocess.DEVNULL,
             )  # fmt: skip
 
-    def run(self, variant):
+    def run(self, name):
         begun = time.monotonic()
-        done = self.folder / variant / "result.json"
+        done = self.folder / name / "result.json"
         if done.exists():
             return
-        self.play(variant, self.train(variant))
-        result = page.measure(self.folder / variant, TURNS)
-        result |= {"seed": self.seed, "variant": variant, "seconds": time.monotonic() - begun}
+        self.play(name, self.train(name))
+        result = page.measure(self.folder / name, self.size["turns"])
+        result |= {"seed": self.seed, "variant": name, "seconds": time.monotonic() - begun}
         done.write_text(json.dumps(result), encoding="utf-8")
-        print(f"seed {self.seed}, {variant}: {page.sentence(result)}", flush=True)
+        print(f"seed {self.seed}, {name}: {page.sentence(result)}", flush=True)
 
 
 def main():
@@ -161,13 +175,15 @@ def main():
     parser.add_argument("--warpgym", type=Path, default=HERE.parents[1] / "warpgym")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     arguments = parser.parse_args()
-    size = SIZES["smoke" if arguments.smoke else "whole"]
     for number in arguments.seeds:
-        seed = Seed(arguments.out / f"seed-{number}", number, size, arguments)
-        seed.prepare()
-        seed.fine_tune()
-        for variant in arguments.variants:
-            seed.run(variant)
+        for name in SIZES:
+            wanted = [one for one in arguments.variants if VARIANTS[one].world == name]
+            seed = Seed(arguments.out / f"seed-{number}" / name, number, name, arguments)
+            if wanted:
+                seed.prepare()
+                seed.fine_tune()
+            for variant in wanted:
+                seed.run(variant)
         page.write(arguments.out)
     return 0
 

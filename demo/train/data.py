@@ -25,10 +25,12 @@ def sound(warpgym, places):
         [warpgym, "problem", "check", *places], stdout=subprocess.PIPE, text=True, check=False
     )
     words = [line.split() for line in checked.stdout.splitlines()]
-    return {line[0] for line in words if line[1:2] == ["sound"]}
+    return {line[0].rpartition("/")[2] for line in words if line[1:2] == ["sound"]}
 
 
 class Writer:
+    prefix = ""  # of the problems' ids
+
     def __init__(self, warpgym, folder, seed):
         self.warpgym, self.folder, self.rng = warpgym, folder, random.Random(seed)
         self.seen = set()  # what the steps of problems come to
@@ -51,9 +53,9 @@ class Writer:
             self.seen.add(meaning)
             places.append(self.problem(f"{kind}-{len(places):03}", kernel))
         good = sound(self.warpgym, places)
-        kept = [place.name for place in places if place.name in good][:count]
+        kept = [place.stem for place in places if place.stem in good][:count]
         listed = self.folder / f"{kind.replace('-', '_')}.txt"
-        listed.write_text("\n".join(kept) + "\n", encoding="utf-8")
+        listed.write_text("".join(f"{self.prefix}{name}\n" for name in kept), encoding="utf-8")
 
     def pair(self):
         """A kernel as one of the crowd writes it, and an exercise."""

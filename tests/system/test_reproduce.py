@@ -2,6 +2,7 @@
 all of it runs. What comes out is measured by hand (docs/measurements)."""
 
 import json
+import math
 import random
 import sys
 
@@ -12,11 +13,13 @@ sys.path[:0] = [str(ROOT / "demo" / "reproduce"), str(ROOT / "demo" / "train")]
 import answers  # noqa: E402
 import conversations  # noqa: E402
 import kernels  # noqa: E402
+import modules  # noqa: E402
 import page  # noqa: E402
 import variants  # noqa: E402
 
 STEPS = (("at most", "0.5"), ("absolute", ""), ("times z", ""))
 ENDS = ("each", *kernels.ROWS)
+SIZE = ("gym.turns", "train.prompts", "train.samples")
 
 
 @pytest.fixture(scope="module")
@@ -87,24 +90,69 @@ def test_an_example_is_of_another_kernel():
 
 
 def test_claims_compare_variants_that_differ_in_what_they_say():
-    for _, better, other, turns in variants.CLAIMS:
-        settings = [variants.VARIANTS[name] for name in (better, other)]
-        assert settings[0] != settings[1] and turns in (1, 3)
+    for _, better, other, figures in variants.CLAIMS:
+        compared = [variants.VARIANTS[name] for name in (better, other)]
+        assert compared[0].settings != compared[1].settings
+        assert compared[0].world == compared[1].world
+        assert set(figures) <= set(page.SHOWN[compared[0].world])
     answers_of_a_step = {
-        one.get("gym.turns", 1) * one["train.prompts"] * one["train.samples"]
+        (one.world, math.prod(one.settings[name] for name in SIZE))
         for one in variants.VARIANTS.values()
-        if one
+        if one.settings
     }
-    assert answers_of_a_step == {72}
+    assert answers_of_a_step == {("native", 72), ("modules", 36)}
 
 
-def turn(correct, speedup, excluded=False):
-    return {"correct": correct, "speedup": speedup, "excluded": excluded}
+@pytest.fixture(scope="module")
+def torch_problems(tmp_path_factory):
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "torch").mkdir()
+    for end in ("each", "mean"):
+        text = modules.problem(STEPS, end)
+        (folder / "torch" / f"{end}.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.time_limit(times=3)
+def test_modules_pass_by_each_style(warpgym, torch_problems):
+    """And the profile says how much of each is its author's own."""
+    batch, out = warpgym.folder / "batch.jsonl", warpgym.folder / "verdicts.jsonl"
+    tasks = [(end, style) for end in ("each", "mean") for style in modules.STYLES]
+    with batch.open("w", encoding="utf-8") as lines:
+        for end, style in tasks:
+            answer = modules.answer(random.Random(1), STEPS, end, modules.careful(style))
+            code = answer.removeprefix("```python\n").removesuffix("```")
+            problem = str(torch_problems / "torch" / f"{end}.py")
+            lines.write(json.dumps({"problem": problem, "source": code}) + "\n")
+    environment = {"WARPGYM_TORCH_DEVICE": "cpu"}
+    arguments = ["--out", out, "--quiet", "-s", "timing.budget_ms=5ms", batch]
+    warpgym("eval", *arguments, environment=environment)
+    verdicts = read_lines(out)
+    assert [verdict["status"] for verdict in verdicts] == ["passed"] * len(tasks), verdicts
+    found = [verdict["profile"]["own_time_fraction"] for verdict in verdicts]
+    shares = dict(zip(tasks, found, strict=True))
+    for end in ("each", "mean"):
+        assert shares[end, "lazy"] == 0 < shares[end, "own"], shares
+
+
+def test_prompts_of_modules_match_the_training_pairs(warpgym, torch_problems):
+    prompts = ROOT / "demo" / "reproduce" / "prompts"
+    style = ["-s", "gym.style=kernel", "-s", f"prompts.path={prompts}", "-s", "gym.language=python"]
+    run = warpgym("prompt", "torch/mean", "--problems", torch_problems, *style, "--json")
+    messages = json.loads(run.out)["messages"]
+    wanted = modules.problem(STEPS, "mean").rstrip("\n")
+    assert messages == [{"role": "user", "content": wanted}]
+
+
+def turn(correct, speedup, excluded=False, own=None):
+    verdict = {"profile": {"own_time_fraction": own}}
+    return {"correct": correct, "speedup": speedup, "excluded": excluded, "verdict": verdict}
 
 
 def test_figures_of_trajectories(tmp_path):
     episodes = [
-        [turn(True, 1.3), turn(False, 0), turn(False, 0)],
+        [turn(True, 1.3, own=0.8), turn(False, 0), turn(False, 0)],
         [turn(False, 0), turn(True, 1.1), turn(True, 3.0)],
         [turn(True, 9.0, excluded=True)],
         [turn(False, 0)] * 3,
@@ -113,8 +161,8 @@ def test_figures_of_trajectories(tmp_path):
     lines = "".join(json.dumps({"turns": turns}) + "\n" for turns in episodes)
     (tmp_path / "held-out" / "trajectories.jsonl").write_text(lines, encoding="utf-8")
     result = page.measure(tmp_path, 3)
-    found = [result[name] for name, *_ in page.FIGURES]
-    assert found == [0.25, 0.25, 0.5, 0.5] and result["episodes"] == 4
+    found = [result[name] for name in page.TITLES]
+    assert found == [0.25, 0.25, 0.5, 0.5, 0.8, 0.25] and result["episodes"] == 4
     assert page.measure(tmp_path, 2)["any_fast"] == 0.25
 
 
@@ -129,7 +177,7 @@ def test_figures_of_trajectories(tmp_path):
 )
 def test_a_claim_shows_beyond_its_interval(differences, says):
     _, better, other, _ = variants.CLAIMS[0]
-    base = {name: 0.5 for name, *_ in page.FIGURES}
+    base = dict.fromkeys(page.TITLES, 0.5)
     found = {better: {}, other: {}}
     for seed, difference in enumerate(differences):
         found[other][seed] = base
@@ -145,16 +193,28 @@ def test_all_of_it_runs(warpgym):
     script += ["--variants", "three-turns", "mismatch-mrs", "retrieval"]
     done = captured(script, env=warpgym.environment)
     assert done.returncode == 0, done.stderr
+    place, found = out / "seed-5" / "native", {}
     for variant in ("three-turns", "mismatch-mrs", "retrieval"):
-        place = out / "seed-5" / variant
-        result = json.loads((place / "result.json").read_text(encoding="utf-8"))
-        assert result["episodes"] == 2
+        found[variant] = json.loads((place / variant / "result.json").read_text(encoding="utf-8"))
+        assert found[variant]["episodes"] == 2
         for name in ("kernel/correct_rate", "reward/mean"):
-            assert len([value for _, value in result["curves"][name] if value is not None]) >= 2
-    mismatch = json.loads((out / "seed-5" / "mismatch-mrs" / "result.json").read_text())["mismatch"]
-    assert max(value for value in mismatch if value is not None) > 1e-6  # 4 bits are few
-    (first, *_) = read_lines(out / "seed-5" / "retrieval" / "held-out" / "trajectories.jsonl")
+            curve = [value for _, value in found[variant]["curves"][name] if value is not None]
+            assert len(curve) >= 2
+    seen = [value for value in found["mismatch-mrs"]["mismatch"] if value is not None]
+    assert max(seen) > 1e-6  # 4 bits are few
+    (first, *_) = read_lines(place / "retrieval" / "held-out" / "trajectories.jsonl")
     assert "void solution" in first["messages"][0]["content"]  # a solution of the library
     assert "| retrieval | 1 |" in (out / "page.md").read_text(encoding="utf-8")
     again = captured(script, env=warpgym.environment)
     assert again.returncode == 0 and "seed 5, retrieval" not in again.stdout
+
+
+@pytest.mark.time_limit(times=3)
+def test_lazy_kernels_run(warpgym):
+    pytest.importorskip("torch")
+    out = warpgym.folder / "reproduce"
+    script = [sys.executable, ROOT / "demo" / "reproduce" / "run.py", "--smoke", "--quiet"]
+    script += ["--threads", "1", "--warpgym", WARPGYM, "--seeds", "5", "--out", out]
+    done = captured([*script, "--variants", "lazy-pr-prs"], env=warpgym.environment)
+    assert done.returncode == 0, done.stderr
+    assert "| lazy-pr-prs | 1 |" in (out / "page.md").read_text(encoding="utf-8")

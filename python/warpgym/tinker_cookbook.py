@@ -25,6 +25,7 @@ from typing import Any
 import chz
 import tinker
 from tinker_cookbook.completers import StopCondition
+from tinker_cookbook.exceptions import RendererError
 from tinker_cookbook.renderers import Message, Renderer, get_renderer, get_text_content
 from tinker_cookbook.rl.rollout_limits import RolloutLimits
 from tinker_cookbook.rl.types import (
@@ -74,7 +75,7 @@ class KernelEnv(Env):
 
     async def step(self, action: Action, *, extra: ActionExtra | None = None) -> StepResult:
         """A cut off or ill-formed answer is an answer, too: the gym judges what is there."""
-        message, _ = self.renderer.parse_response(action)
+        message = self.message_of(action)
         finish = (extra or {}).get("stop_reason")
         answer = {"reasoning": thinking_of(message), "finish": finish}
         if not self.gym:
@@ -92,6 +93,13 @@ class KernelEnv(Env):
             metrics=metrics_of(step),
             logs={"problem": self.problem, "status": step.status, "feedback": step.feedback},
         )
+
+    def message_of(self, action: Action) -> Message:
+        """The whole text, where the renderer refuses it: one with several ends of a turn."""
+        try:
+            return self.renderer.parse_response(action)[0]
+        except RendererError:
+            return Message(role="assistant", content=self.renderer.tokenizer.decode(action))
 
     def rendered(self, episode: Episode) -> tinker.ModelInput:
         """What the model reads next. In the loop's own thread: episodes share one tokenizer, and

@@ -91,9 +91,12 @@ def test_a_group(url, model):
     assert trained == len(first.ac.tokens) + len(second.ac.tokens)
 
 
-@pytest.mark.parametrize("said", [CORRECT, CORRECT + "User: ", [], list(range(256)), NO_CODE])
+ODD = [CORRECT, CORRECT + "User: ", CORRECT + END + END, [], list(range(256)), NO_CODE]
+
+
+@pytest.mark.parametrize("said", ODD)
 def test_an_answer_of_any_tokens(said, url, model):
-    """Cut off, empty, no text at all: the gym judges it, and goes on."""
+    """Cut off, ended twice, empty, no text at all: the gym judges it, and goes on."""
     group, _ = play(url, model, lambda text: said)
     correct = isinstance(said, str) and CORRECT in said
     for trajectory in group.trajectories_G:

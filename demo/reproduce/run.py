@@ -10,7 +10,6 @@ The same command goes on with what was stopped, and writes tables and curves of 
 docs/guide/reproduce.md says what is trained on what.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -22,7 +21,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "train"))
 
-import page  # noqa: E402, the folder of the demonstration is on the path now
+import command_line  # noqa: E402, the folder of the demonstration is on the path now
+import page  # noqa: E402
 import world  # noqa: E402
 from variants import VARIANTS  # noqa: E402
 
@@ -164,16 +164,8 @@ class Seed:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("runs/reproduce"))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser = command_line.parser(__doc__, "runs/reproduce", [1, 2, 3, 4, 5])
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--smoke", action="store_true", help="a few seconds, for tests")
-    parser.add_argument("--warpgym", type=Path, default=HERE.parents[1] / "warpgym")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
     arguments = parser.parse_args()
     for number in arguments.seeds:
         for name in SIZES:
@@ -185,17 +177,7 @@ def main():
             for variant in wanted:
                 seed.run(variant)
         page.write(arguments.out)
-    return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except subprocess.CalledProcessError as failed:
-        what = " ".join(map(str, failed.cmd[1:3]))
-        sys.exit(
-            f"reproduce: warpgym {what} ended with {failed.returncode}; the same command goes on "
-            "from there"
-        )
-    except KeyboardInterrupt:
-        sys.exit(130)
+    command_line.run("reproduce", main)

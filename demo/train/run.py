@@ -9,15 +9,14 @@ then from the judge's verdicts. Measured before and after on problems that it ha
 The same command goes on with what was stopped. docs/guide/train.md says what is trained on what.
 """
 
-import argparse
 import contextlib
 import json
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
+import command_line
 import data
 import figure
 import results
@@ -155,15 +154,7 @@ class Demo:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("runs/train-demo"))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--smoke", action="store_true", help="a few seconds, for tests")
-    parser.add_argument("--warpgym", type=Path, default=HERE.parents[1] / "warpgym")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser = command_line.parser(__doc__, "runs/train-demo", [1, 2, 3])
     arguments = parser.parse_args()
     size = SIZES["smoke" if arguments.smoke else "demo"]
     found, curves = [], []
@@ -182,17 +173,7 @@ def main():
     (arguments.out / "table.md").write_text(text, encoding="utf-8")
     (arguments.out / "curves.svg").write_text(figure.figure(curves), encoding="utf-8")
     print(text, end="")
-    return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except subprocess.CalledProcessError as failed:
-        what = " ".join(map(str, failed.cmd[1:3]))
-        sys.exit(
-            f"train-demo: warpgym {what} ended with {failed.returncode}; the same command "
-            "goes on from there"
-        )
-    except KeyboardInterrupt:
-        sys.exit(130)
+    command_line.run("train-demo", main)

@@ -459,8 +459,8 @@ TEST(shown_values_read_back)
     struct buf text, again;
     settings_init(&one);
     settings_init(&two);
-    buf_init(&text, 10000);
-    buf_init(&again, 10000);
+    buf_init(&text, 1 << 16);
+    buf_init(&again, 1 << 16);
     for (size_t i = 0; i < COUNT(changes); i++)
         assert_int_equal(settings_assign(&one, changes[i], &err), 0);
     settings_show(&one, &text);

@@ -83,6 +83,10 @@ def preload():
     with torch.no_grad():  # first-use initialisation, paid once here
         torch.nn.functional.softmax(layer(torch.randn(2, 4)), dim=-1)
         torch.randn(4).double().contiguous()
+        # MKL's vector functions, which two threads may not set up at once: in a child one of them
+        # computed its first exp with 16 bits, one time in six (PyTorch 2.13, an Intel Xeon).
+        for dtype in (torch.float32, torch.float64):
+            torch.exp(torch.ones(4096, dtype=dtype))
     return warpgym.child
 
 

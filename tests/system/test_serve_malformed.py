@@ -13,8 +13,8 @@ from vectors import vector
 # A row of a route table: a route that is new is asked, too.
 ROW = re.compile(r'^    \{HTTP_([A-Z]+), "(/[^"]*)", \w+,(.*?)\},$', re.MULTILINE | re.DOTALL)
 FILES = sorted(ROOT.glob("src/server/**/*.c"))
-# Other commands' routes: test_mcp.py and tests/lm/openai_checks.py ask those.
-ELSEWHERE = ("mcp/http.c", "lm/api.c")
+# Other commands' routes: test_mcp.py, tests/lm/openai_checks.py and test_tinker_serve.py ask those.
+ELSEWHERE = ("mcp/http.c", "lm/api.c", "tinker/routes.c")
 SOURCES = [
     file.read_text(encoding="utf-8") for file in FILES if not file.as_posix().endswith(ELSEWHERE)
 ]

@@ -38,15 +38,13 @@ static int check_free(const struct tinker_service *service, const struct tinker_
                    saved->run, saved->kind, saved->name);
 }
 
-/* --- save_weights --- */
-
-static int save_run(struct tinker_service *service, struct tinker_request *request,
-                    struct buf *result, struct err *err)
+/* Under the request's name. A training checkpoint has the optimizer's state, too. */
+static int save_named(struct tinker_service *service, struct tinker_request *request,
+                      const char *kind, struct buf *result, struct err *err)
 {
+    const struct tinker_run *run = request->run;
     struct tinker_saved saved;
-    int code = tinker_run_check(request->run, err);
-    if (code == 0)
-        code = saved_of_request(request, tinker_training_kind, &saved, err);
+    int code = saved_of_request(request, kind, &saved, err);
     if (code == 0)
         code = check_free(service, &saved, request->body, err);
     if (code < 0)
@@ -54,11 +52,21 @@ static int save_run(struct tinker_service *service, struct tinker_request *reque
     char *directory = tinker_saved_directory(service, &saved);
     code = tinker_checkpoint_describe(service, &saved, request->body, err);
     if (code == 0)
-        code = lm_trainer_save(request->run->trainer, directory, NULL, err);
+        code = kind == tinker_training_kind ? lm_trainer_save(run->trainer, directory, NULL, err)
+                                            : lm_model_export(run->model, directory, NULL, err);
     if (code == 0)
-        put_path(result, "save_weights", &saved);
+        put_path(result, request->operation->name, &saved);
     mem_free(directory);
     return code;
+}
+
+/* --- save_weights --- */
+
+static int save_run(struct tinker_service *service, struct tinker_request *request,
+                    struct buf *result, struct err *err)
+{
+    int code = tinker_run_check(request->run, err);
+    return code < 0 ? code : save_named(service, request, tinker_training_kind, result, err);
 }
 
 static const struct tinker_operation save_operation = {"save_weights", TINKER_RESULT_JSON,
@@ -95,25 +103,6 @@ static int save_unnamed(struct tinker_service *service, struct tinker_request *r
                    "\"sampling_session_id\":\"%s\"}",
                    id);
     drop_old(service, run);
-    mem_free(directory);
-    return code;
-}
-
-static int save_named(struct tinker_service *service, struct tinker_request *request,
-                      const char *kind, struct buf *result, struct err *err)
-{
-    struct tinker_saved saved;
-    int code = saved_of_request(request, kind, &saved, err);
-    if (code == 0)
-        code = check_free(service, &saved, request->body, err);
-    if (code < 0)
-        return code;
-    char *directory = tinker_saved_directory(service, &saved);
-    code = tinker_checkpoint_describe(service, &saved, request->body, err);
-    if (code == 0)
-        code = lm_model_export(request->run->model, directory, NULL, err);
-    if (code == 0)
-        put_path(result, request->operation->name, &saved);
     mem_free(directory);
     return code;
 }

@@ -41,6 +41,12 @@ def one_pass(x):
     return (x * x).mean(1) - x.mean(1) ** 2
 
 
+def chaotic(x):
+    for _ in range(60):
+        x = 3.9 * x * (1 - x)
+    return x
+
+
 class {name}(nn.Module):
     def forward(self, a, b=None, c=None):
         return {returned}
@@ -102,6 +108,12 @@ TABLE = {
     "one-pass variance, mean 100": (LARGE, "a.var(1, correction=0)", "one_pass(a)", False),
     "zeros in half precision": (
         "torch.randn(4, 60000)", PROBABILITIES, f"{PROBABILITIES} * 0", False,
+    ),
+    "chaotic map, as the reference computes it": (
+        "torch.rand(5000)", "chaotic(a)", "chaotic(a)", True,
+    ),
+    "a constant for a chaotic map": (
+        "torch.rand(5000)", "chaotic(a)", "a * 0 + 0.5", False,
     ),
 }  # fmt: skip
 
@@ -178,6 +190,11 @@ def test_look(verdicts, row):
     looks = verdicts[row]["correctness"]["first_mismatch"]["looks_like"]
     assert looks.startswith(LOOKS[row])
     assert looks in verdicts[row]["error"]["message"]
+
+
+def test_a_reference_that_is_off_is_said(verdicts):
+    message = verdicts["a constant for a chaotic map"]["error"]["message"]
+    assert re.search(r"; the reference itself is up to 1\.\d of the output's scale off$", message)
 
 
 def test_page_has_the_rows():

@@ -130,10 +130,10 @@ static void begin_bound(struct bound *bound)
 }
 
 /* What came before is not lost: the evaluation takes the reference over. */
-static void begin_time(void *context)
+static void begin_time(void *context, bool now)
 {
     struct bound *bound = context;
-    bound->end_ns = clock_now_ns() + bound->left_ms * 1000000;
+    bound->end_ns = now ? clock_now_ns() + bound->left_ms * 1000000 : INT64_MAX;
 }
 
 static void add_time(void *context, double ms)
@@ -170,7 +170,7 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
                                         .over = &bound.over,
                                         .brief = true,
                                         .next = request->next,
-                                        .ready = begin_time,
+                                        .begins = begin_time,
                                         .waited = add_time,
                                         .context = &bound};
     begin_bound(&bound);

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "judge/fault_verdict.h"
 #include "judge/measure/trial_inputs.h"
@@ -149,12 +150,14 @@ static int take_device(struct session *session)
     return fault_verdict_of_judge(session, &err);
 }
 
-/* What the audit lacks there says nothing of the problem, and ends no cached reference. */
+/* What the audit lacks there says nothing of the problem, and ends no cached reference. Beside
+ * others, it is made again without them. */
 static void explain_memory(struct session *session)
 {
     struct fault *fault = &session->fault;
     if (!session->lease.gpu || fault->source == FAULT_NONE || fault->err.code != ERR_LIMIT)
         return;
+    session->lease.retry_alone = session->lease.wanted != LEASE_ALONE;
     err_prefix(&fault->err, "too little GPU memory for the audit");
     fault->err.code = ERR_IO;
     fault->source = FAULT_JUDGE;
@@ -190,8 +193,8 @@ static int audit_on_device(struct session *session, const struct problem_audit_t
                            struct problem_audit *audit)
 {
     int result = open_only_reference(session);
-    if (result == 0 && terms->ready)
-        terms->ready(terms->context);
+    if (result == 0 && terms->begins)
+        terms->begins(terms->context, true);
     if (result == 0)
         result = probe_all(session, terms, audit);
     explain_memory(session);
@@ -201,6 +204,33 @@ static int audit_on_device(struct session *session, const struct problem_audit_t
     trial_state_rest(&session->trials);
     leave_device(session, terms->next);
     return result;
+}
+
+static int audit_once(struct session *session, struct standby *standby,
+                      const struct problem_audit_terms *terms, struct problem_audit *audit)
+{
+    *audit = (struct problem_audit){.own_error = NAN, .deterministic = true};
+    session->lease.retry_alone = false;
+    int result = take_device(session);
+    session_prepare_builds(session, standby);
+    return result < 0 ? result : audit_on_device(session, terms, audit);
+}
+
+/* The evaluation takes its own share afterwards: what the audit has then is all of the GPU. */
+static int audit_alone(struct session *session, struct standby *standby,
+                       const struct problem_audit_terms *terms, struct problem_audit *audit)
+{
+    struct problem_audit_terms alone = *terms;
+    alone.next = NULL;
+    if (terms->begins)
+        terms->begins(terms->context, false);
+    log_write(LOG_LEVEL_INFO, "judge", "audited once more, alone: %s",
+              session->verdict->error_message);
+    verdict_deinit(session->verdict);
+    verdict_init(session->verdict);
+    problem_audit_deinit(audit);
+    session->lease.wanted = LEASE_ALONE;
+    return audit_once(session, standby, &alone, audit);
 }
 
 int problem_audit_run(struct judge *judge, const struct problem *problem,
@@ -225,10 +255,9 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     if (result == 0)
         result = spawner_probe(&judge->spawner, standby, err);
     if (result == 0) {
-        result = take_device(session);
-        session_prepare_builds(session, standby);
-        if (result == 0)
-            result = audit_on_device(session, terms, audit);
+        result = audit_once(session, standby, terms, audit);
+        if (result < 0 && session->lease.retry_alone)
+            result = audit_alone(session, standby, terms, audit);
         if (result < 0)
             result = err_set(err, verdict.status == STATUS_CANCELLED ? ERR_CANCELLED : ERR_INPUT,
                              "%.700s", verdict.error_message ? verdict.error_message : "failed");

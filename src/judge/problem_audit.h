@@ -57,7 +57,8 @@ struct problem_audit_terms {
     bool brief;                      /* once an attempt was refused, it is not made again */
     struct session *next;            /* the evaluation that goes on with the reference, and on a
                                       * GPU with the device; NULL */
-    void (*ready)(void *context);    /* called when the first trial begins; NULL */
+    /* called with true when the first trial begins, with false when it is to be made again; NULL */
+    void (*begins)(void *context, bool now);
     /* called after others had the device meanwhile; NULL */
     void (*waited)(void *context, double ms);
     void *context;

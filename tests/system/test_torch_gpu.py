@@ -221,7 +221,7 @@ def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path, budge
     taken = {name: [] for name in pairs}
     for job, slots in re.findall(r'job=(\w+) msg="GPU 0: (\d) of 4 slots', run.err):
         taken[problems[job]].append(int(slots))
-    assert taken["small"] == [1] * 3
+    assert set(taken["small"]) == {1}, taken
     assert set(taken["large"]) == large, taken
 
 
@@ -503,18 +503,23 @@ def test_an_audit_lets_others_be_timed(warpgym, environment, problem):
 
 
 @pytest.mark.parametrize("made", [4, 5, 6, 7])
-def test_audit_finds_no_memory(warpgym, environment, problem, made):
-    """Whichever piece of the GPU's memory the judge cannot make: only the audit is without."""
+@pytest.mark.parametrize("times", [2, 9])  # it looks twice, or more often
+def test_audit_finds_no_memory(warpgym, environment, problem, made, times):
+    """Whichever piece of the GPU's memory the judge cannot make: the audit is made again, alone,
+    and where that fails, too, only the audit is without."""
     broken = {
         "FAKE_CUDA_FAIL": "cuMemCreate",
         "FAKE_CUDA_ERROR": "2",
         "FAKE_CUDA_FAIL_AFTER": str(made),
-        "FAKE_CUDA_FAIL_TIMES": "2",  # it looks twice
+        "FAKE_CUDA_FAIL_TIMES": str(times),
     }
     verdict = judged(warpgym, environment | broken, problem, candidate(), *NO_CACHE)
     assert verdict["status"] == "passed", verdict
     audit = verdict["problem_audit"]
-    assert "too little GPU memory for the audit" in audit["reason"], audit
+    if times == 2:
+        assert audit["outcome"] == "sound", audit
+    else:
+        assert "too little GPU memory for the audit" in audit["reason"], audit
 
 
 def test_a_limit_for_candidates(warpgym, environment, problem):

@@ -39,6 +39,7 @@ def end(process):
 
 
 def test_a_long_check_lets_timings_in(tmp_path):
+    """With the GPU to themselves: what other tests do there is waited for, too."""
     problem, candidate = tmp_path / "large.py", tmp_path / "same.py"
     problem.write_text(LARGE)
     candidate.write_text(LARGE.replace("class Model(", "class ModelNew("))

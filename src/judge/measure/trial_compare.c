@@ -355,7 +355,7 @@ static enum trial_result judge_failed(struct trials *trials, const struct err *e
     return TRIAL_ENDED;
 }
 
-/* A reference may be further from its oracle than counts: rounding grew (a chain of normalisations),
+/* A reference may be further from its oracle than counts: rounding grew (chained normalisations),
  * or the oracle drew other numbers (dropout at double precision). Its own answer is right all the
  * same: `difference` becomes that from it, where there is none that counts. */
 static int compare_with_reference(struct trials *trials, uint32_t output, const struct tensor *got,

@@ -39,6 +39,12 @@ SLOT_STEP = 0x9E3779B97F4A7C15  # between the seeds of two slots
 GRAPH_MODES = ("reduce-overhead", "max-autotune")  # of torch.compile: with CUDA graphs
 GRAPH_CALLS = 3
 SPARE_BYTES = 1 << 26  # of inputs; laying out more leaves nothing else in the caches
+LACKS_MEMORY = (  # errors without a class of their own: of a CPU, the driver and its libraries
+    "DefaultCPUAllocator: can't allocate",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
 
 
 class Failure(Exception):
@@ -69,7 +75,7 @@ def _explain(error, file_name):
 
 def _failure_of(error, default, file_name):
     text = _explain(error, file_name)
-    full = "DefaultCPUAllocator: can't allocate" in text
+    full = any(words in text for words in LACKS_MEMORY)
     if full or isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return Failure(wire.FAILED_MEMORY, text)
     if isinstance(error, (extension.Unsupported, gpu.Unavailable)):

@@ -535,6 +535,22 @@ def test_arguments_that_do_not_fit(counted):
     assert caught.value.failure == wire.FAILED_MEMORY
 
 
+LACKS = {
+    "CUDA error: out of memory\nCUDA kernel errors might be asynchronously": wire.FAILED_MEMORY,
+    "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`": wire.FAILED_MEMORY,
+    "cuDNN error: CUDNN_STATUS_ALLOC_FAILED": wire.FAILED_MEMORY,
+    "CUDA error: an illegal memory access was encountered": wire.FAILED_RUN,
+    "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED": wire.FAILED_RUN,  # a lost context says so, too
+}
+
+
+@pytest.mark.parametrize("text", LACKS)
+def test_lack_of_memory_by_its_text(text):
+    failure = child._failure_of(RuntimeError(text), wire.FAILED_RUN, "candidate.py")
+    assert failure.failure == LACKS[text]
+    assert text in str(failure)
+
+
 def test_pytorch_without_cuda(monkeypatch):
     monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: False)
     with pytest.raises(gpu.Unavailable) as caught:

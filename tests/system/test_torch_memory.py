@@ -51,6 +51,14 @@ def test_candidate_has_a_limit(warpgym, tmp_path, rows):
     assert "0.06 GiB: the setting run.memory_bytes" in verdict["error"]["message"]
 
 
+@pytest.mark.parametrize("text", ["CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED"])
+def test_a_librarys_words_for_it(warpgym, tmp_path, text):
+    """Memory that PyTorch's allocator does not ask for: its errors have no class of their own."""
+    verdict = judged(warpgym, tmp_path, of_rows(31), f"raise RuntimeError({text!r})")
+    assert verdict["status"] == "out_of_memory", verdict
+    assert text in verdict["error"]["message"]
+
+
 def test_inputs_that_do_not_fit(warpgym, tmp_path):
     """Nothing is made of them, and the verdict has the figures."""
     problem = kernelbench_module().replace("torch.randn(31, 17)", HUGE)

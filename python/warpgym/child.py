@@ -23,6 +23,7 @@ from . import (
     calls,
     cases,
     choices,
+    drawn,
     extension,
     gpu,
     promises,
@@ -363,18 +364,23 @@ class Child:
         )
         self.device.before_candidate()
         self._import(source)
-        self.model = self._build(self._attribute(self.entry_point), *init_inputs)
+        with drawn.Drawn(values) as drawing:
+            self.model = self._build(self._attribute(self.entry_point), *init_inputs)
         if not callable(self.model):
             raise Failure(wire.FAILED_LOAD, f"{self.entry_point}(...) cannot be called")
-        state = self.model.state_dict() if isinstance(self.model, torch.nn.Module) else {}
-        with torch.no_grad():
-            for name, tensor in state.items():
-                value = values.get(name)
-                if value is not None and value.shape == tensor.shape:
-                    tensor.copy_(value)
+        if isinstance(self.model, torch.nn.Module):
+            self._copy_weights(values, drawing.named(self.model))
         if "cases" in self.description:
             self.model = cases.Runner(self.model, self.description["cases"], self.device.name)
         self.channel.send(wire.opened(wire.layout([], 0)))
+
+    def _copy_weights(self, values, own):
+        """Those of the same name, but for its `own`."""
+        with torch.no_grad():
+            for name, tensor in self.model.state_dict().items():
+                value = values.get(name)
+                if value is not None and value.shape == tensor.shape and name not in own:
+                    tensor.copy_(value)
 
     # --- calls -----------------------------------------------------------------------------------
 

@@ -206,6 +206,11 @@ TABLE = {
         (TWO + FUSED, "F.linear(a, self.w, self.v)"),
         (TWO + FUSED, "F.linear(a, self.w, self.g.bias)"),
     ),
+    "a factor within weights": (
+        "return [torch.randn(32, 64)]", (TWO, "self.g(self.f(a))"),
+        (TWO + "; self.f.weight.data.mul_(2); self.f.bias.data.mul_(2)", "self.g(self.f(a) / 2)"),
+        (TWO + "; self.f.weight.data.mul_(2)", "self.g(self.f(a) / 2)"),
+    ),
     "weights by other names": (
         "return [torch.randn(32, 64)]", (f"{W}; {V}", "a @ self.w + self.v"),
         (f"{W}; {V}".replace("self.", "self.own_"), "a @ self.own_w + self.own_v"),

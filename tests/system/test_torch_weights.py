@@ -34,6 +34,7 @@ PACKED = [
     ("        self.off", "        self.packed = self.weight.diagonal().clone()\n        self.off"),
     ("x * self.weight.diagonal()", "x * self.packed"),
 ]
+BUFFER = "        self.register_buffer"
 # name: what is replaced in the problem's text, and its verdict
 ROWS = {
     "same text": ([], "passed"),
@@ -42,6 +43,15 @@ ROWS = {
     "legacy constructor": ([*OTHER_NAMES, LEGACY], "passed"),
     "values of weights": (PACKED, "passed"),
     "values of weights by seed": ([*PACKED, *OTHER_NAMES], "passed"),
+    "changed once drawn": (
+        [(BUFFER, "        self.offset.data.mul_(2)\n" + BUFFER),
+         ("self.offset *", "self.offset / 2 *")],
+        "passed",
+    ),
+    "drawn twice": (
+        [(BUFFER, "        torch.nn.init.normal_(self.offset)\n" + BUFFER)], "passed",
+    ),
+    "lazy": ([(BUFFER, "        self.spare = torch.nn.LazyLinear(3)\n" + BUFFER)], "passed"),
     "other values": ([*OTHER_NAMES, (OFFSET, "torch.zeros(width)")], "wrong"),
     "other order": (
         [*OTHER_NAMES, ("super().__init__()", "super().__init__()\n        torch.randn(9)")],

@@ -97,8 +97,8 @@ static void store_text(const struct judge *judge, const char key[HASH_HEX_BYTES]
  * call that takes as much time again is stopped, as for a cancellation. */
 struct bound {
     _Atomic int over, stop;
-    int64_t left_ms;
-    _Atomic int64_t end_ns; /* INT64_MAX: its time has not begun */
+    int64_t budget_ns, left_ns;
+    _Atomic int64_t end_ns; /* INT64_MAX: it stands still */
     const _Atomic int *cancelled;
     pthread_t thread;
     bool begun, ended;
@@ -114,8 +114,9 @@ static void *watch_bound(void *argument)
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&bound->wake, &bound->lock, &until);
         int64_t late_ns = clock_now_ns() - bound->end_ns;
-        bound->over = late_ns >= 0;
-        if (late_ns >= bound->left_ms * 1000000 || (bound->cancelled && *bound->cancelled))
+        if (late_ns >= 0)
+            bound->over = 1;
+        if (late_ns >= bound->budget_ns || (bound->cancelled && *bound->cancelled))
             bound->stop = 1;
     }
     pthread_mutex_unlock(&bound->lock);
@@ -129,18 +130,17 @@ static void begin_bound(struct bound *bound)
     bound->begun = pthread_create(&bound->thread, NULL, watch_bound, bound) == 0;
 }
 
-/* What came before is not lost: the evaluation takes the reference over. */
-static void begin_time(void *context, bool now)
+/* Opening the reference is not lost: the evaluation takes it over. */
+static void run_bound(void *context, bool now)
 {
     struct bound *bound = context;
-    bound->end_ns = now ? clock_now_ns() + bound->left_ms * 1000000 : INT64_MAX;
-}
-
-static void add_time(void *context, double ms)
-{
-    struct bound *bound = context;
-    if (bound->end_ns != INT64_MAX)
-        bound->end_ns += (int64_t)(ms * 1e6);
+    int64_t end_ns = bound->end_ns;
+    if (now)
+        bound->end_ns = clock_now_ns() + bound->left_ns;
+    else if (end_ns != INT64_MAX) {
+        bound->left_ns = end_ns - clock_now_ns();
+        bound->end_ns = INT64_MAX;
+    }
 }
 
 static void end_bound(struct bound *bound)
@@ -162,7 +162,9 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
     struct problem_audit audit;
     struct err err;
     int64_t start_ns = clock_now_ns();
-    struct bound bound = {.left_ms = audit_settings(request->settings)->budget_ms,
+    int64_t budget_ms = audit_settings(request->settings)->budget_ms;
+    struct bound bound = {.budget_ns = budget_ms * 1000000,
+                          .left_ns = budget_ms * 1000000,
                           .end_ns = INT64_MAX,
                           .cancelled = request->cancelled};
     struct problem_audit_terms terms = {.settings = request->settings,
@@ -170,8 +172,7 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
                                         .over = &bound.over,
                                         .brief = true,
                                         .next = request->next,
-                                        .begins = begin_time,
-                                        .waited = add_time,
+                                        .runs = run_bound,
                                         .context = &bound};
     begin_bound(&bound);
     int result = problem_audit_run(judge, request->problem, &terms, &audit, &err);
@@ -185,7 +186,7 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
             &verdict->arena,
             "the audit takes longer than %lld ms (audit.budget_ms); `warpgym problem check` makes "
             "it in whole",
-            (long long)bound.left_ms);
+            (long long)budget_ms);
     else
         verdict->audit.reason = arena_printf(&verdict->arena, "the audit failed: %.500s", err.text);
     verdict->audit.took_ms = clock_ms_since(start_ns);

@@ -248,6 +248,23 @@ static int run_stages(struct session *session)
     return result;
 }
 
+/* cuDNN and others choose by the memory that they get: a process that was refused some is slower,
+ * or rounds otherwise. Of a candidate that was found wrong nothing that it says counts. */
+static void look_for_missing_memory(struct session *session)
+{
+    struct device_lease *lease = &session->lease;
+    enum verdict_status status = session->verdict->status;
+    uint64_t missing = session->reference.child.requests.missing_bytes;
+    if (status == STATUS_PASSED && missing == 0)
+        missing = session->candidate.requests.missing_bytes;
+    if (missing == 0 || !lease->gpu || lease->wanted == LEASE_ALONE ||
+        (status != STATUS_PASSED && status != STATUS_WRONG))
+        return;
+    lease->retry_alone = true;
+    log_write(LOG_LEVEL_INFO, "judge", "%llu bytes of GPU memory were not there beside others",
+              (unsigned long long)missing);
+}
+
 /* True: it is worth another attempt. */
 static bool attempt_evaluation(struct session *session)
 {
@@ -274,6 +291,7 @@ static bool attempt_evaluation(struct session *session)
     verdict->correct &= !verdict->error_class; /* it may not have got its device again */
     if (result == 0 && !verdict->error_class)
         verdict->status = STATUS_PASSED;
+    look_for_missing_memory(session);
     unlock_early(session);
     struct trials trials = session_trials(session);
     trial_end_candidate(&trials);

@@ -72,11 +72,11 @@ static bool is_over(const struct probe *probe)
 static int make_way(struct probe *probe)
 {
     const struct problem_audit_terms *terms = probe->terms;
-    const struct device_lease *lease = &probe->session->lease;
-    double before_ms = lease->waited_ms;
+    if (terms->runs)
+        terms->runs(terms->context, false);
     int result = trial_make_way(&probe->trials);
-    if (terms->waited && lease->waited_ms > before_ms)
-        terms->waited(terms->context, lease->waited_ms - before_ms);
+    if (terms->runs)
+        terms->runs(terms->context, true);
     return result;
 }
 

@@ -193,8 +193,8 @@ static int audit_on_device(struct session *session, const struct problem_audit_t
                            struct problem_audit *audit)
 {
     int result = open_only_reference(session);
-    if (result == 0 && terms->begins)
-        terms->begins(terms->context, true);
+    if (result == 0 && terms->runs)
+        terms->runs(terms->context, true);
     if (result == 0)
         result = probe_all(session, terms, audit);
     explain_memory(session);
@@ -222,8 +222,8 @@ static int audit_alone(struct session *session, struct standby *standby,
 {
     struct problem_audit_terms alone = *terms;
     alone.next = NULL;
-    if (terms->begins)
-        terms->begins(terms->context, false);
+    if (terms->runs)
+        terms->runs(terms->context, false);
     log_write(LOG_LEVEL_INFO, "judge", "audited once more, alone: %s",
               session->verdict->error_message);
     verdict_deinit(session->verdict);

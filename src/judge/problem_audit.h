@@ -57,10 +57,9 @@ struct problem_audit_terms {
     bool brief;                      /* once an attempt was refused, it is not made again */
     struct session *next;            /* the evaluation that goes on with the reference, and on a
                                       * GPU with the device; NULL */
-    /* called with true when the first trial begins, with false when it is to be made again; NULL */
-    void (*begins)(void *context, bool now);
-    /* called after others had the device meanwhile; NULL */
-    void (*waited)(void *context, double ms);
+    /* called with true when it goes on, with false while it opens its reference or waits for a
+     * device; it begins with that; NULL */
+    void (*runs)(void *context, bool now);
     void *context;
 };
 

@@ -119,7 +119,10 @@ bool session_rest_reference(struct session *session)
     struct reference *reference = &session->reference;
     reference->child.cancelled = session->judge->options.cancelled;
     reference->child.lease = NULL;
-    return reference->open && reference->hash[0] && child_rest(&reference->child);
+    if (session->lease.wanted == LEASE_ALONE) /* there is no more to be had */
+        reference->child.requests.missing_bytes = 0;
+    return reference->open && reference->hash[0] && reference->child.requests.missing_bytes == 0 &&
+           child_rest(&reference->child);
 }
 
 void session_cache_reference(struct session *session)

@@ -73,6 +73,19 @@ static void expect_the_end(const void *address)
     assert_true(descriptors[0] < 0 && message.segment.bytes == 0);
 }
 
+/* That there was no memory for so many bytes. */
+static void expect_missing(uint64_t wanted)
+{
+    static union wire_message message;
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    assert_int_equal(wire_receive(judge, &message, &bytes, descriptors, NULL), 0);
+    assert_int_equal(message.type, WIRE_SEGMENT);
+    assert_int_equal(message.segment.address, 0);
+    assert_int_equal(message.segment.bytes, wanted);
+    assert_true(descriptors[0] < 0);
+}
+
 static void assert_silence(void)
 {
     struct pollfd more = {.fd = judge, .events = POLLIN};
@@ -195,6 +208,7 @@ TEST(failures)
         setenv("FAKE_CUDA_FAIL", functions[i], 1);
         assert_null(segments_alloc((ssize_t)UNIT, 0, NULL));
         fake_cuda_clean(state);
+        expect_missing(UNIT);
         assert_silence();
     }
     assert_int_equal(judging_descriptors(), before);
@@ -225,6 +239,7 @@ TEST(exhaustion)
             gpu_memory_free(&memory);
         }
         assert_in_range(count, 16, 63);
+        expect_missing(UNIT);
         assert_silence();
         for (int i = 0; i < count; i++) {
             segments_free(pieces[i], (ssize_t)UNIT, 0, NULL);

@@ -194,6 +194,48 @@ def test_without_an_oracle(warpgym, environment, tmp_path):
     assert run.verdict["correctness"]["max_relative_error"] == 0  # against itself
 
 
+# Asks for memory that there is not, and does without, as a library that has several algorithms.
+GREEDY = """
+import ctypes
+
+MAPS = [line.split()[-1] for line in open("/proc/self/maps")]
+LIBRARY = ctypes.CDLL(next(path for path in MAPS if path.endswith("libwarpgym_child.so")))
+LIBRARY.segments_alloc.argtypes = [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
+
+
+def greedy():
+    LIBRARY.segments_alloc(1 << 40, 0, None)
+    return 0
+
+
+"""
+GREEDILY = {
+    "the reference": ("greedy()", "0", "passed", 1),
+    "a candidate": ("0", "greedy()", "passed", 1),
+    "a candidate that is wrong": ("0", "greedy() + 1", "wrong", 0),
+    "a reference, and a candidate that is wrong": ("greedy()", "1", "wrong", 1),
+    "neither": ("0", "0", "passed", 0),
+}
+
+
+@pytest.mark.parametrize("row", GREEDILY)
+def test_memory_that_was_refused(warpgym, environment, tmp_path, row):
+    """What a process does without it may be slower, or round otherwise: judged once more, alone."""
+    *added, status, again = GREEDILY[row]
+    texts = [GREEDY + ROWS.replace("x.sum(1)", f"x.sum(1) + {line}") for line in added]
+    problem = write(tmp_path / "rows.py", texts[0].replace("1 << 17", "1 << 8"))
+    answer = write(tmp_path / "answer.py", texts[1].replace("Model", "ModelNew"))
+    run = warpgym(
+        *("eval", "--json", "--no-timing", "-s", "log.level=info", *NO_CACHE),
+        *("-s", "audit.budget_ms=0", "--problem", problem, answer),
+        environment=environment,
+        expect=PASSED if status == "passed" else SOME_FAILED,
+    )
+    assert run.verdict["status"] == status, run
+    assert run.err.count("judged once more") == again, run.err
+    assert run.err.count("1099511627776 bytes of GPU memory were not there") == again, run.err
+
+
 @pytest.mark.parametrize(("budget", "large"), [("0", {1, 3}), ("20s", {3})])
 def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path, budget, large):
     """Five times 32 MiB are two slots of 300 MiB at least; afterwards what it took is known. An

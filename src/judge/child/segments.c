@@ -52,6 +52,15 @@ static int announce_segment(struct gpu_memory *segment, struct err *err)
     return result;
 }
 
+/* What a library does without it (another algorithm, slower, or rounding otherwise) is no matter of
+ * the model's. */
+static void announce_missing(uint64_t bytes)
+{
+    struct wire_segment message = {.type = WIRE_SEGMENT, .bytes = bytes};
+    struct err ignored;
+    (void)!wire_send(pool.channel, &message, sizeof message, NULL, 0, &ignored);
+}
+
 static struct chunk *find_chunk(uint64_t address)
 {
     for (int i = 0; i < SEGMENTS_MAX; i++)
@@ -111,6 +120,8 @@ void *segments_alloc(ssize_t wanted, int device, void *stream)
         bool made = chunk &&
                     (make_segment(chunk, all) || (all > bytes && make_segment(chunk, bytes)));
         pool.newest = made ? chunk : NULL;
+        if (!made && chunk)
+            announce_missing(bytes);
     }
     struct chunk *chunk = pool.newest;
     if (chunk) {

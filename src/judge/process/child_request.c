@@ -107,12 +107,17 @@ static void count_segment(struct child_requests *requests, uint64_t bytes)
         requests->segment_peak_bytes = requests->segment_bytes;
 }
 
-/* New memory at a known address replaces the old; no bytes: it is given up. Memory that is not
- * given up so stays mapped until the child ends. */
+/* New memory at a known address replaces the old; no bytes: it is given up; no address: there was
+ * none. Memory that is not given up so stays mapped until the child ends. */
 static int serve_segment(struct child *child, const struct wire_segment *message,
                          const int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     bool gone = message->bytes == 0;
+    bool missing = message->address == 0 && !gone && descriptors[0] < 0;
+    if (child->gpu && missing) {
+        child->requests.missing_bytes = message->bytes;
+        return 0;
+    }
     if (!child->gpu || message->address == 0 || (descriptors[0] < 0) != gone)
         return err_set(err, ERR_PROTOCOL, "it announced GPU memory that it cannot have");
     struct child_segment *segment = segment_at(child, message->address);
@@ -126,6 +131,8 @@ static int serve_segment(struct child *child, const struct wire_segment *message
         gpu_memory_import(&segment->memory, child->gpu, descriptors[0], message->bytes, err) < 0)
         result = err_set(err, ERR_PROTOCOL, "what it calls GPU memory cannot be mapped");
     count_segment(&child->requests, segment->memory.bytes);
+    if (message->bytes >= child->requests.missing_bytes) /* PyTorch asks again for what it lacked */
+        child->requests.missing_bytes = 0;
     return result;
 }
 

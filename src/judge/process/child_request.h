@@ -43,6 +43,7 @@ struct child_requests {
     struct child_segment *segments; /* CHILD_SEGMENTS of them, once there is one */
     uint32_t segment_count;
     uint64_t segment_bytes, segment_peak_bytes; /* that it has now, and had at the most */
+    uint64_t missing_bytes;                     /* that it was refused, and did without; 0: none */
     char *refusal; /* why the judge could not build something here, the last time; NULL */
 };
 

@@ -200,8 +200,9 @@ struct wire_done {
     struct wire_output outputs[WIRE_OUTPUTS];
 };
 
-/* Descriptor: the memory, as gpu_memory_import takes it; none, and no bytes: it is given up. What
- * it holds is read by the judge where DONE says that outputs lie, and nowhere else. */
+/* Descriptor: the memory, as gpu_memory_import takes it; none, and no bytes: it is given up; none,
+ * and no address: there was no such memory left. What it holds is read by the judge where DONE says
+ * that outputs lie, and nowhere else. */
 struct wire_segment {
     uint32_t type, reserved;
     uint64_t address; /* in the child's own view */

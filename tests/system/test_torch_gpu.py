@@ -194,6 +194,28 @@ def test_without_an_oracle(warpgym, environment, tmp_path):
     assert run.verdict["correctness"]["max_relative_error"] == 0  # against itself
 
 
+def test_calls_of_a_faster_candidate(warpgym, environment, problem):
+    """An interval holds as many as the faster of the two wants: the dispatch overhead of a few
+    would be more than all of a fast one's calls. On a busy machine a fast one may look slow, so
+    that it is one of three judgements that shows it."""
+    slow = "    def forward(self, x):\n        import time; time.sleep(0.003)"
+    text = kernelbench_module().replace("    def forward(self, x):", slow)
+    reference = write(problem.parent / "slow.py", text)
+
+    def calls(answer):
+        run = warpgym(
+            *("eval", "--json", "-s", "log.level=debug", "-s", "audit.budget_ms=0"),
+            *("--problem", reference, write(problem.parent / "answer.py", answer)),
+            environment=environment,
+            expect=PASSED,
+        )
+        return int(re.findall(r'msg="(\d+) calls, inputs', run.err)[-1])
+
+    assert calls(text.replace("Model", "ModelNew")) == 2
+    fast = kernelbench_module().replace("Model", "ModelNew")
+    assert any(calls(fast) > 2 for _ in range(3))
+
+
 # Asks for memory that there is not, and does without, as a library that has several algorithms.
 GREEDY = """
 import ctypes

@@ -19,12 +19,17 @@
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
 #define BATCHES 15.0       /* that the budget should have room for; of native calls: */
 #define NATIVE_BATCHES 40.0
-#define LONG_MS 12.0         /* of a call that may be alone: its start is the reference's, too */
-#define START_MS 0.015       /* that the first call of an interval waits until it starts, */
-#define CALL_MS 0.004        /* and what any takes at the least */
-#define FEWER 1.5            /* calls than could be are too few */
-#define HOST_BYTES 64e6      /* of their arguments, where those pass through the host */
-#define BATCH_BYTES 4e9      /* and where they don't */
+#define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
+#define LONGEST_MS 60.0 /* of the reference's calls in an interval, for a faster candidate */
+#define START_MS 0.015  /* that the first call of an interval waits until it starts, */
+#define CALL_MS 0.004   /* and what any takes at the least */
+#define FEWER 1.5       /* calls than could be are too few */
+#define FEW 4           /* calls, of which one that starts from nothing says too little */
+#define ENLARGED 3      /* times at the most: more calls say better how many to make */
+#define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
+#define BATCH_BYTES 4e9 /* and where they don't */
+/* Of the dispatch overhead that may be the reference's own: what it does before its first kernel. */
+#define OWN_OVERHEAD 0.5
 #define AHEAD_MS 0.02        /* of processor time before a call: more than a thread takes to stop */
 #define RESUME_TIMES 4.0     /* as long as the pair that resumed it lasts a turn, at the least, */
 #define RESUME_MOST_MS 250.0 /* and no longer than that for the pair's sake */
@@ -209,6 +214,18 @@ static int sample_case(struct trials *trials, struct trial *trial, struct sampli
     return 0;
 }
 
+/* The dispatch overhead is the reference's: that of several calls is all until the first of its
+ * kernels starts, what the reference itself does before that included. Where it is more than what
+ * is left of the candidate's call, the least that is known of the speedup is what it has with a
+ * part of it on its clock. */
+static void doubt_overhead(const struct sampling *sampling, struct timed_case *timed)
+{
+    double call_ms = timed->candidate.median;
+    double least = timed->reference.median / (call_ms + OWN_OVERHEAD * sampling->cost.median);
+    if (sampling->drifts && timed->calls > 1 && sampling->cost.median > call_ms)
+        timed->speedup.low = fmin(timed->speedup.low, least);
+}
+
 static void summarise_case(struct trials *trials, struct sampling *sampling,
                            const struct size_set *sizes, struct timed_case *timed)
 {
@@ -228,6 +245,7 @@ static void summarise_case(struct trials *trials, struct sampling *sampling,
     stats_ratio(reference, candidate, sampling->count, &timed->speedup);
     stats_hold(&timed->speedup, timed->reference.median / timed->candidate.median);
     stats_widen(&timed->speedup, timing_settings(trials->job->settings)->run_to_run);
+    doubt_overhead(sampling, timed);
     timed->floor_ms = roofline_floor_ms(trials, sizes, timed->reference.median);
     verdict->dispatch_overhead_us = sampling->cost.median * 1e3;
     verdict->case_count++;
@@ -246,9 +264,15 @@ static double call_bytes(const struct trials *trials, const struct trial *trial)
     return bytes;
 }
 
+/* What a call of each takes, about. */
+struct call_times {
+    double reference_ms, candidate_ms;
+};
+
 /* How many calls one interval of the clock should take: on a GPU starting and waiting take longer
- * than many a kernel. */
-static uint32_t slots_for(const struct trials *trials, const struct trial *trial, double call_ms)
+ * than many a kernel, whichever of the two is the faster. */
+static uint32_t slots_for(const struct trials *trials, const struct trial *trial,
+                          const struct call_times *times)
 {
     uint32_t outputs = trials->state->answer.count ? trials->state->answer.count : 1;
     uint32_t most = trials->job->problem->format == PROBLEM_TORCH ? WIRE_OUTPUTS / outputs
@@ -260,8 +284,10 @@ static uint32_t slots_for(const struct trials *trials, const struct trial *trial
     double budget_ms = (double)timing_settings(trials->job->settings)->gpu_budget_ms;
     double batch_ms = torch ? fmin(TORCH_BATCH_MS, budget_ms / BATCHES)
                             : fmin(BATCH_MS, budget_ms / NATIVE_BATCHES);
-    double wanted = ceil(batch_ms / fmax(call_ms, SAMPLING_RESOLUTION_MS));
-    if (call_ms < LONG_MS)
+    double least_ms = fmin(times->reference_ms, times->candidate_ms);
+    double wanted = ceil(batch_ms / fmax(least_ms, SAMPLING_RESOLUTION_MS));
+    wanted = fmin(wanted, fmax(LONGEST_MS / times->reference_ms, 1));
+    if (times->reference_ms < LONG_MS)
         wanted = fmax(wanted, 2);
     wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
     wanted = fmin(wanted, memory_budget_calls(trials->gpu, call_bytes(trials, trial)));
@@ -282,12 +308,18 @@ static bool outputs_overlap(const struct child *child)
     return false;
 }
 
-/* The trial's slots stand ready, and what the first call on them takes is spent. One at a time,
- * where a child keeps its output and gives the same one to each call. */
-static int make_slots(struct trials *trials, struct trial *trial, double *call_ms)
+static struct call_times times_of(const struct trial *trial, const struct child_time *reference,
+                                  const struct child_time *candidate)
 {
-    struct child_time reference;
-    struct child_time ignored;
+    double overhead_ms = reference->ms - reference->inputs_ms - reference->own_ms;
+    double candidate_ms = candidate->ms - candidate->inputs_ms - overhead_ms;
+    return (struct call_times){.reference_ms = fmax(reference->own_ms / trial->slots,
+                                                    SAMPLING_RESOLUTION_MS),
+                               .candidate_ms = fmax(candidate_ms / trial->slots, CALL_MS)};
+}
+
+static int map_slots(struct trials *trials, struct trial *trial)
+{
     int64_t start_ns = clock_now_ns();
     if (trial->slots > 1 && trial_map(trials, trial, true) < 0)
         return -1;
@@ -295,37 +327,61 @@ static int make_slots(struct trials *trials, struct trial *trial, double *call_m
     trial->on_gpu = trial_gpu_begin(trials, trial);
     log_write(LOG_LEVEL_DEBUG, "timing", "%u slots mapped in %.1f ms, begun in %.1f", trial->slots,
               (double)(mapped_ns - start_ns) * 1e-6, clock_ms_since(mapped_ns));
-    if (trial_prepare(trials, trial) < 0 || trial_reference(trials, trial, &reference) < 0 ||
-        trial_candidate(trials, trial, &ignored) < 0)
-        return -1;
-    *call_ms = reference.own_ms / trial->slots;
-    if (trial->slots == 1 ||
-        (!outputs_overlap(&trials->reference->child) && !outputs_overlap(trials->candidate)))
-        return trial_judge(trials, trial) == TRIAL_GOOD ? 0 : -1;
-    trial_gpu_end(trials);
-    trial->slots = 1;
-    if (trial_map(trials, trial, true) < 0)
-        return -1;
-    trial->on_gpu = trial_gpu_begin(trials, trial);
-    return call_pair(trials, trial, true, &ignored, &ignored);
+    return 0;
 }
 
-/* As many slots as the reference's calls want. One call alone says that roughly, because much of
- * its time is its start; several say it, and it is kept for the next candidate. */
+/* The trial's slots stand ready, and what the first call on them takes is spent. One at a time,
+ * where a child keeps its output and gives the same one to each call. */
+static int make_slots(struct trials *trials, struct trial *trial, struct call_times *times)
+{
+    struct child_time reference;
+    struct child_time candidate;
+    if (map_slots(trials, trial) < 0 || trial_prepare(trials, trial) < 0 ||
+        trial_reference(trials, trial, &reference) < 0 ||
+        trial_candidate(trials, trial, &candidate) < 0)
+        return -1;
+    *times = times_of(trial, &reference, &candidate);
+    if (trial->slots > 1 &&
+        (outputs_overlap(&trials->reference->child) || outputs_overlap(trials->candidate))) {
+        trial_gpu_end(trials);
+        trial->slots = 1;
+        if (trial_map(trials, trial, true) < 0)
+            return -1;
+        trial->on_gpu = trial_gpu_begin(trials, trial);
+        *times = (struct call_times){INFINITY, INFINITY};
+    } else if (trial_judge(trials, trial) != TRIAL_GOOD) {
+        return -1;
+    } else if (trial->slots == 1 || trial->slots > FEW) {
+        return 0;
+    }
+    if (call_pair(trials, trial, true, &reference, &candidate) < 0)
+        return -1;
+    struct call_times again = times_of(trial, &reference, &candidate);
+    times->reference_ms = fmin(times->reference_ms, again.reference_ms);
+    times->candidate_ms = fmin(times->candidate_ms, again.candidate_ms);
+    return 0;
+}
+
+/* As many slots as the calls want. One call alone says that roughly, because much of its time is
+ * its start; several say it, of the reference for the next candidate, too. */
 static int find_slots(struct trials *trials, struct trial *trial, double first_ms)
 {
     double *known_ms = &trials->reference->times[trials->verdict->case_count].call_ms;
-    double call_ms = *known_ms > 0 ? *known_ms : fmax(first_ms - START_MS, CALL_MS);
-    trial->slots = slots_for(trials, trial, call_ms);
-    if (make_slots(trials, trial, &call_ms) < 0)
-        return -1;
-    uint32_t slots = slots_for(trials, trial, call_ms);
-    bool known = *known_ms > 0;
-    *known_ms = call_ms;
-    if (known || trial->slots == 1 || slots < FEWER * trial->slots)
-        return 0;
-    trial->slots = slots;
-    return make_slots(trials, trial, &call_ms);
+    struct call_times times = {.reference_ms = *known_ms > 0 ? *known_ms
+                                                             : fmax(first_ms - START_MS, CALL_MS),
+                               .candidate_ms = INFINITY};
+    trial->slots = slots_for(trials, trial, &times);
+    int result = make_slots(trials, trial, &times);
+    for (int i = 0; result == 0 && i < ENLARGED && trial->slots > 1; i++) {
+        uint32_t slots = slots_for(trials, trial, &times);
+        if (slots < FEWER * trial->slots)
+            break;
+        trial->slots = slots;
+        result = make_slots(trials, trial, &times);
+    }
+    if (result == 0)
+        *known_ms = times.reference_ms;
+    return result;
 }
 
 /* One pair that is held against the oracle; then the slots of the trial. */

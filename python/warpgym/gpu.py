@@ -212,9 +212,16 @@ class Gpu:
         return raw.view(dtype).view(shape)
 
     def hold(self, tensor):
+        """Where the judge reads it. What has to be copied may still be computed, on a stream that
+        the current one does not wait for."""
+        if tensor.device.type != "cuda" or tensor.numel() == 0:
+            return tensor.contiguous()
+        held = self.library.segments_hold
+        if tensor.is_contiguous() and held(tensor.data_ptr()):
+            return tensor
+        self.synchronize()
         tensor = tensor.contiguous()
-        known = tensor.device.type != "cuda" or tensor.numel() == 0
-        return tensor if known or self.library.segments_hold(tensor.data_ptr()) else tensor.clone()
+        return tensor if held(tensor.data_ptr()) else tensor.clone()
 
     def wake(self):
         """To make the GPU this process's takes it longer than many a kernel."""

@@ -7,6 +7,7 @@
 #include "../support/test.h"
 #include "base/fd_message.h"
 #include "device/gpu_memory.h"
+#include "judge/process/child.h"
 #include "judge/process/wire.h"
 
 #include <poll.h>
@@ -212,6 +213,36 @@ TEST(failures)
         assert_silence();
     }
     assert_int_equal(judging_descriptors(), before);
+}
+
+static void *alloc_served(struct child *served, uint64_t bytes)
+{
+    struct err err;
+    int64_t deadline_ns = INT64_MAX;
+    void *made = segments_alloc((ssize_t)bytes, 0, NULL);
+    assert_ok(child_serve_request(served, &deadline_ns, &err), &err);
+    return made;
+}
+
+/* The judge knows what a child did without; less than that is no answer to it. */
+TEST(missing)
+{
+    struct child served = {.process.channel = judge, .gpu = &gpu};
+    setenv("FAKE_CUDA_FAIL", "cuMemCreate", 1);
+    assert_null(alloc_served(&served, 2 * UNIT));
+    fake_cuda_clean(state);
+    assert_int_equal(served.requests.missing_bytes, 2 * UNIT);
+    void *less = alloc_served(&served, UNIT);
+    assert_int_equal(served.requests.missing_bytes, 2 * UNIT);
+    void *all = alloc_served(&served, 2 * UNIT);
+    assert_int_equal(served.requests.missing_bytes, 0);
+    segments_free(less, (ssize_t)UNIT, 0, NULL);
+    expect_the_end(less);
+    segments_free(all, (ssize_t)(2 * UNIT), 0, NULL);
+    expect_the_end(all);
+    for (uint32_t i = 0; i < served.requests.segment_count; i++)
+        gpu_memory_free(&served.requests.segments[i].memory);
+    free(served.requests.segments);
 }
 
 /* As if this process had few descriptors: of each piece it keeps one. */

@@ -28,7 +28,7 @@
 #define ENLARGED 3      /* times at the most: more calls say better how many to make */
 #define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
 #define BATCH_BYTES 4e9 /* and where they don't */
-/* Of the dispatch overhead that may be the reference's own: what it does before its first kernel. */
+/* Of the dispatch overhead, that the reference may have spent before its first kernel. */
 #define OWN_OVERHEAD 0.5
 #define AHEAD_MS 0.02        /* of processor time before a call: more than a thread takes to stop */
 #define RESUME_TIMES 4.0     /* as long as the pair that resumed it lasts a turn, at the least, */

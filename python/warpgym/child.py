@@ -8,6 +8,7 @@ while the process is frozen, and the clock is the judge's.
 import contextlib
 import copy
 import importlib.util
+import itertools
 import json
 import linecache
 import mmap
@@ -326,10 +327,16 @@ class Child:
             with torch.no_grad():
                 inputs = self._widen(example)
                 seconds = stopwatch(self.device.kind)
-                outputs = rounding.run(self.wide_model, structure.copied(inputs))
+                errors = [0.0]
+                convolutions = rounding.Tf32() if self._may_convolve_in_tf32() else None
+                with convolutions or contextlib.nullcontext():
+                    outputs = rounding.run(self.wide_model, structure.copied(inputs))
+                if convolutions and convolutions.seen:
+                    errors = rounding.tf32_errors(self.model, structure.copied(example), outputs)
                 plain = rounding.run(self.model, example)
                 took_s = seconds()
                 noise = rounding.allowance(self.wide_model, inputs, outputs, plain, took_s)
+                noise = [max(pair) for pair in itertools.zip_longest(noise, errors, fillvalue=0.0)]
             self.noise = torch.tensor(noise, dtype=torch.float64, device=self.device.name)
             if not isinstance(self.device, gpu.Cpu):
                 torch.cuda.empty_cache()
@@ -342,6 +349,11 @@ class Child:
             wide.dtype == structure.wide(narrow).dtype
             for wide, narrow in zip(outputs, plain, strict=True)
         )
+
+    def _may_convolve_in_tf32(self):
+        """PyTorch's default: cuDNN chooses by layout and sizes, in the reference as elsewhere."""
+        plain = self.precision in (None, torch.float32) and torch.backends.cudnn.allow_tf32
+        return plain and not isinstance(self.device, gpu.Cpu)
 
     @staticmethod
     def _widen(value):

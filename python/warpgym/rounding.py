@@ -30,6 +30,10 @@ MOST = 1e-4  # of the largest numbers that entered an operation
 # x * (1 + erf(x)): within one operation x is added to its opposite. No sum is made: 4 roundings.
 CANCELLING = {"aten::gelu": 4 / ROUNDINGS}
 WIDE = (torch.float64, torch.complex128)
+CONVOLUTION = "aten::convolution"  # transposed ones, too
+CONVOLUTION_FACTORS = 2  # its input and its weight come first
+TF32_HALF, TF32_REST = 0x1000, 0x1FFF  # of the 13 bits that are left out
+TF32_ERRORS = 2  # the largest of one order of additions, for all others
 
 
 class Rounded(OperationMode):
@@ -66,6 +70,41 @@ class Rounded(OperationMode):
         if schema.name in CANCELLING:
             result = result + moved[0] * self._error(result) * CANCELLING[schema.name]
         return result
+
+
+class Tf32(OperationMode):
+    """Convolutions within it take float32 numbers as cuDNN may take them: rounded to 11 bits."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = False
+
+    @staticmethod
+    def _moved(value):
+        if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
+            return value
+        bits = value.contiguous().view(torch.int32)
+        return ((bits + TF32_HALF) & ~TF32_REST).view(torch.float32)
+
+    def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
+        if operation._schema.name == CONVOLUTION:
+            self.seen = True
+            factors = map(self._moved, arguments[:CONVOLUTION_FACTORS])
+            arguments = (*factors, *arguments[CONVOLUTION_FACTORS:])
+        return operation(*arguments, **(keywords or {}))
+
+
+def tf32_errors(model, inputs, wide):
+    """What an honest kernel may be off in each output where convolutions may be TF32."""
+    with Tf32():
+        moved = run(model, inputs)
+    pairs = zip(moved, wide, strict=True)
+    return [TF32_ERRORS * _largest(one - other) if _is_real(other) else 0.0 for one, other in pairs]
+
+
+def _largest(difference):
+    finite = difference.abs().nan_to_num_(0.0, 0.0, 0.0)
+    return finite.max().item() if finite.numel() else 0.0
 
 
 def _size(tensor):

@@ -371,6 +371,57 @@ def test_precision(warpgym, environment, problem):
     assert verdict["status"] == "passed", verdict
 
 
+CONVOLUTION = """import torch
+from torch import nn
+
+
+def tf32(x):
+    return ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+
+
+def bf16(x):
+    return x.bfloat16().float()
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(8, 16, 3)
+        self.back = nn.ConvTranspose2d(16, 4, 3)
+
+    def forward(self, x):
+        _, offset = self.conv.parameters()
+        x = nn.functional.conv2d({rounded}(x), {rounded}(self.conv.weight), offset)
+        return self.back(x.relu())
+
+
+def get_inputs():
+    return [torch.rand(4, 8, 80, 80)]
+
+
+def get_init_inputs():
+    return []
+"""
+# PyTorch's default lets cuDNN convolve in TF32; no other precision, and not on a CPU.
+CONVOLVED = [
+    ("tf32", "cuda", "passed"),
+    ("bf16", "cuda", "wrong"),
+    ("tf32", "cpu", "wrong"),
+]
+
+
+@pytest.mark.parametrize("row", CONVOLVED, ids=lambda row: f"{row[0]} on {row[1]}")
+def test_tf32_of_convolutions(warpgym, environment, tmp_path, row):
+    rounded, device, status = row
+    problem = write(tmp_path / "conv.py", CONVOLUTION.format(rounded=""))
+    answer = CONVOLUTION.format(rounded=rounded).replace("Model", "ModelNew")
+    there = environment | {"WARPGYM_TORCH_DEVICE": device}
+    if device == "cpu":
+        there["WARPGYM_PYTHON"] = str(PYTHON)
+    verdict = judged(warpgym, there, problem, answer, *NO_CACHE, "-s", "audit.budget_ms=0")
+    assert verdict["status"] == status, verdict
+
+
 # What is wrong, and the reason that the verdict has.
 NO_KERNELS = [
     ({"FAKE_CUDA_FAIL": "cuModuleLoadData"}, "own kernels: cannot load the judge's"),

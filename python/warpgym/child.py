@@ -40,6 +40,7 @@ ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU'
 SLOT_STEP = 0x9E3779B97F4A7C15  # between the seeds of two slots
 GRAPH_MODES = ("reduce-overhead", "max-autotune")  # of torch.compile: with CUDA graphs
 GRAPH_CALLS = 3
+CAUSES, CAUSE_CHARACTERS = 3, 500
 SPARE_BYTES = 1 << 26  # of inputs; laying out more leaves nothing else in the caches
 LACKS_MEMORY = (  # errors without a class of their own: of a CPU, the driver and its libraries
     "DefaultCPUAllocator: can't allocate",
@@ -72,7 +73,17 @@ def _explain(error, file_name):
     places = [
         f"{file_name}:{frame.lineno}: in {frame.name}: {frame.line or ''}".rstrip() for frame in own
     ]
-    return "\n".join([lines] + places[-8:])
+    return "\n".join([lines, *places[-8:], *_behind(error)])
+
+
+def _behind(error):
+    """What it was raised in answer to: a capture that fails says nothing of what it captured."""
+    for _ in range(CAUSES):
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if error is None:
+            return
+        line = "".join(traceback.format_exception_only(type(error), error)).strip()
+        yield f"behind it: {line[:CAUSE_CHARACTERS]}"
 
 
 def _failure_of(error, default, file_name):

@@ -551,6 +551,17 @@ def test_lack_of_memory_by_its_text(text):
     assert text in str(failure)
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_an_error_answers_is_said(hidden):
+    with pytest.raises(ValueError, match="the capture failed") as caught:
+        try:
+            raise RuntimeError("no such kernel")
+        except RuntimeError as inner:
+            raise ValueError("the capture failed") from (None if hidden else inner)
+    failure = child._failure_of(caught.value, wire.FAILED_RUN, "candidate.py")
+    assert ("behind it: RuntimeError: no such kernel" in str(failure)) != hidden
+
+
 def test_pytorch_without_cuda(monkeypatch):
     monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: False)
     with pytest.raises(gpu.Unavailable) as caught:

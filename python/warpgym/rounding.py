@@ -34,6 +34,7 @@ CONVOLUTION = "aten::convolution"  # transposed ones, too
 CONVOLUTION_FACTORS = 2  # its input and its weight come first
 TF32_HALF, TF32_REST = 0x1000, 0x1FFF  # of the 13 bits that are left out
 TF32_ERRORS = 2  # the largest of one order of additions, for all others
+TF32_MOST = 1 / 16  # of an output: more would forgive an answer that is wrong
 
 
 class Rounded(OperationMode):
@@ -98,8 +99,10 @@ def tf32_errors(model, inputs, wide):
     """What an honest kernel may be off in each output where convolutions may be TF32."""
     with Tf32():
         moved = run(model, inputs)
-    pairs = zip(moved, wide, strict=True)
-    return [TF32_ERRORS * _largest(one - other) if _is_real(other) else 0.0 for one, other in pairs]
+    return [
+        min(TF32_ERRORS * _largest(one - other), TF32_MOST * _size(other)) if _is_real(other) else 0
+        for one, other in zip(moved, wide, strict=True)
+    ]
 
 
 def _largest(difference):

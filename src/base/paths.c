@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,6 +115,43 @@ char *paths_prompts(struct err *err)
     return path ? path : missing_below_root("prompts", err);
 }
 
+/* Looked for among the files beside it, as none is started before it is needed. */
+static bool has_torch(const char *directory)
+{
+    static const char *const patterns[] = {
+        "/../lib/python3*/site-packages/torch/__init__.py",
+        "/../lib/python3/dist-packages/torch/__init__.py",
+        "/../local/lib/python3*/dist-packages/torch/__init__.py",
+    };
+    bool found = false;
+    for (size_t i = 0; !found && i < COUNT(patterns); i++) {
+        glob_t matches;
+        char *pattern = mem_printf("%s%s", directory, patterns[i]);
+        found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
+        globfree(&matches);
+        mem_free(pattern);
+    }
+    return found;
+}
+
+/* The first python3 of $PATH that has PyTorch, an active environment's above all; NULL. */
+static char *find_on_path(void)
+{
+    const char *at = getenv("PATH");
+    char *found = NULL;
+    while (!found && at && *at) {
+        size_t length = strcspn(at, ":");
+        char *directory = mem_printf("%.*s", (int)length, at);
+        char *python = mem_printf("%s/python3", directory);
+        bool usable = directory[0] == '/' && access(python, X_OK) == 0 && has_torch(directory);
+        found = usable ? mem_strdup(python) : NULL;
+        mem_free(python);
+        mem_free(directory);
+        at += length + (at[length] == ':');
+    }
+    return found;
+}
+
 int paths_python(const char *setting, char **python, struct err *err)
 {
     static const char *const names[] = {".venv/bin/python3", NULL};
@@ -123,6 +161,7 @@ int paths_python(const char *setting, char **python, struct err *err)
     *python = NULL;
     if (!named || !*named) {
         *python = find_below_root(names);
+        *python = *python ? *python : find_on_path();
         return 0;
     }
     if (access(named, X_OK) < 0 || file_is_directory(named))

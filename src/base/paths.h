@@ -28,9 +28,9 @@ char *paths_child_program(struct err *err);
 char *paths_python_package(struct err *err);
 /* Our own templates of prompts; NULL with ERR_MISSING. */
 char *paths_prompts(struct err *err);
-/* The python.path setting, $WARPGYM_PYTHON, .venv/bin/python3 in the root: the first that is set,
- * or there. ERR_MISSING where one is named and cannot be executed; *python is NULL where none
- * is. */
+/* The python.path setting, $WARPGYM_PYTHON, .venv/bin/python3 in the root, the first python3 of
+ * $PATH beside which PyTorch is installed: the first that is set, or there. ERR_MISSING where one
+ * is named and cannot be executed; *python is NULL where none is. */
 NODISCARD int paths_python(const char *setting, char **python, struct err *err);
 
 /* Search paths of problems: those of the setting (separated by colons), $KERNELBENCH_ROOT, then our

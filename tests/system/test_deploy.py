@@ -4,11 +4,24 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import tarfile
 
 import pytest
 from deploy_support import DEPLOY, FILTERED, LIMITED, as_user, refuses, strings, yaml_documents
-from support import CHECKOUT, KERNELGYM, PASSED, ROOT, USAGE, WARPGYM, captured, fast
+from support import (
+    CHECKOUT,
+    KERNELGYM,
+    PASSED,
+    PYTHON,
+    ROOT,
+    USAGE,
+    WARPGYM,
+    captured,
+    fast,
+    kernelbench_module,
+    write,
+)
 
 UNITS = sorted(DEPLOY.glob("systemd/*.service"))
 MANIFESTS = sorted(DEPLOY.glob("kubernetes/*.yaml"))
@@ -251,6 +264,37 @@ def test_archive_runs_in_an_empty_environment(tmp_path):
     assert run("config", "check", "/none").returncode == USAGE
     doctor = run("doctor", "--json")
     assert json.loads(doctor.stdout)["cc"], doctor
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """The binaries and what they read, where there is no .venv."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    built = CHECKOUT / "build"
+    (folder / "build").mkdir()
+    for path in (built / "warpgym-child", *built.glob("libwarpgym_*.so")):
+        shutil.copy(path, folder / "build")
+    shutil.copy(WARPGYM, folder)
+    for part in ("python", "problems", "prompts"):
+        shutil.copytree(ROOT / part, folder / part)
+    return folder
+
+
+@pytest.mark.skipif(not PYTHON.exists(), reason="no Python with PyTorch: `make setup` makes one")
+@pytest.mark.parametrize("active", [True, False])
+def test_python_of_the_path(elsewhere, tmp_path, active):
+    """That of an active environment is found, as long as it has PyTorch."""
+    path = f"{PYTHON.parent}:/usr/bin:/bin" if active else "/usr/bin:/bin"
+    environment = {"PATH": path, "HOME": str(tmp_path), "WARPGYM_TORCH_DEVICE": "cpu"}
+    problem = write(tmp_path / "square.py", kernelbench_module())
+    answer = write(tmp_path / "answer.py", kernelbench_module().replace("Model", "ModelNew"))
+    command = ["./warpgym", "eval", "--no-timing", "--json", "--quiet", "-p", problem, answer]
+    done = subprocess.run(
+        command, cwd=elsewhere, env=environment, capture_output=True, timeout=300, check=False
+    )
+    verdict = json.loads(done.stdout)
+    assert verdict["status"] == ("passed" if active else "infrastructure_error"), done
+    assert active or "need a Python with PyTorch" in verdict["error"]["message"], verdict
 
 
 def read_version():

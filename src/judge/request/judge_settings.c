@@ -205,7 +205,7 @@ SETTING_SECTION(torch, torch_rows);
 static const struct setting_row python_rows[] = {
     SETTING_TEXT(path, "auto",
                  "Python with PyTorch, for torch problems; auto: $WARPGYM_PYTHON, then "
-                 ".venv/bin/python3",
+                 ".venv/bin/python3, then the first python3 of $PATH that has PyTorch",
                  .absent = "auto"),
 };
 SETTING_SECTION(python, python_rows);

@@ -69,11 +69,14 @@ def _explain(error, file_name):
     """The candidate's own frames and the message, without ours."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename.endswith(file_name)]
-    lines = "".join(traceback.format_exception_only(type(error), error)).strip()
     places = [
         f"{file_name}:{frame.lineno}: in {frame.name}: {frame.line or ''}".rstrip() for frame in own
     ]
-    return "\n".join([lines, *places[-8:], *_behind(error)])
+    return "\n".join([_words(error), *places[-8:]])
+
+
+def _words(error):
+    return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
 def _behind(error):
@@ -82,8 +85,7 @@ def _behind(error):
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if error is None:
             return
-        line = "".join(traceback.format_exception_only(type(error), error)).strip()
-        yield f"behind it: {line[:CAUSE_CHARACTERS]}"
+        yield f"behind it: {_words(error)[:CAUSE_CHARACTERS]}"
 
 
 def _failure_of(error, default, file_name):
@@ -107,7 +109,7 @@ def _failure_of(error, default, file_name):
         return Failure(wire.FAILED_NO_COMPILER, text)
     if "CUDA" in text and "Torch not compiled with CUDA enabled" in text:
         return Failure(wire.FAILED_NO_GPU, text)
-    return Failure(default, text)
+    return Failure(default, "\n".join([text, *_behind(error)]))
 
 
 class Child:

@@ -206,10 +206,11 @@ static int audit_on_device(struct session *session, const struct problem_audit_t
     return result;
 }
 
+static const struct problem_audit no_audit = {.own_error = NAN, .deterministic = true};
+
 static int audit_once(struct session *session, struct standby *standby,
                       const struct problem_audit_terms *terms, struct problem_audit *audit)
 {
-    *audit = (struct problem_audit){.own_error = NAN, .deterministic = true};
     session->lease.retry_alone = false;
     int result = take_device(session);
     session_prepare_builds(session, standby);
@@ -229,6 +230,7 @@ static int audit_alone(struct session *session, struct standby *standby,
     verdict_deinit(session->verdict);
     verdict_init(session->verdict);
     problem_audit_deinit(audit);
+    *audit = no_audit;
     session->lease.wanted = LEASE_ALONE;
     return audit_once(session, standby, &alone, audit);
 }
@@ -243,7 +245,7 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     struct standby *standby;
     terms = terms ? terms : &whole;
     verdict_init(&verdict);
-    *audit = (struct problem_audit){.own_error = NAN, .deterministic = true};
+    *audit = no_audit;
     session->job.settings = terms->settings ? terms->settings : session->job.settings;
     session->job.cancelled = terms->cancelled ? terms->cancelled : session->job.cancelled;
     session->lease.cancelled = session->job.cancelled;

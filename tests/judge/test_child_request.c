@@ -595,7 +595,7 @@ TEST(locate)
     struct child many = {.requests = {.segments = segments, .segment_count = 4}};
     for (size_t i = 0; i < COUNT(rows); i++)
         if (child_locate(&many, rows[i].address, rows[i].bytes) != rows[i].at)
-            fail_msg("row %zu is found elsewhere", i);
+            fail_msg("row %zu: %#llx", i, child_locate(&many, rows[i].address, rows[i].bytes));
     struct child none = {0};
     assert_true(child_locate(&none, 0, 0) == 0 && child_locate(&none, 4096, 1) == 0);
 }

@@ -348,7 +348,6 @@ static int make_slots(struct trials *trials, struct trial *trial, struct call_ti
         if (trial_map(trials, trial, true) < 0)
             return -1;
         trial->on_gpu = trial_gpu_begin(trials, trial);
-        *times = (struct call_times){INFINITY, INFINITY};
     } else if (trial_judge(trials, trial) != TRIAL_GOOD) {
         return -1;
     } else if (trial->slots == 1 || trial->slots > FEW) {

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,38 +117,21 @@ char *paths_prompts(struct err *err)
 }
 
 /* Looked for among the files beside it, as none is started before it is needed. */
-static bool has_torch(const char *directory)
+static bool has_torch(const char *python)
 {
     static const char *const patterns[] = {
         "/../lib/python3*/site-packages/torch/__init__.py",
         "/../lib/python3/dist-packages/torch/__init__.py",
         "/../local/lib/python3*/dist-packages/torch/__init__.py",
     };
+    int directory = (int)(strrchr(python, '/') - python);
     bool found = false;
     for (size_t i = 0; !found && i < COUNT(patterns); i++) {
         glob_t matches;
-        char *pattern = mem_printf("%s%s", directory, patterns[i]);
+        char *pattern = mem_printf("%.*s%s", directory, python, patterns[i]);
         found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
         globfree(&matches);
         mem_free(pattern);
-    }
-    return found;
-}
-
-/* The first python3 of $PATH that has PyTorch, an active environment's above all; NULL. */
-static char *find_on_path(void)
-{
-    const char *at = getenv("PATH");
-    char *found = NULL;
-    while (!found && at && *at) {
-        size_t length = strcspn(at, ":");
-        char *directory = mem_printf("%.*s", (int)length, at);
-        char *python = mem_printf("%s/python3", directory);
-        bool usable = directory[0] == '/' && access(python, X_OK) == 0 && has_torch(directory);
-        found = usable ? mem_strdup(python) : NULL;
-        mem_free(python);
-        mem_free(directory);
-        at += length + (at[length] == ':');
     }
     return found;
 }
@@ -161,7 +145,7 @@ int paths_python(const char *setting, char **python, struct err *err)
     *python = NULL;
     if (!named || !*named) {
         *python = find_below_root(names);
-        *python = *python ? *python : find_on_path();
+        *python = *python ? *python : process_find_fitting("python3", has_torch);
         return 0;
     }
     if (access(named, X_OK) < 0 || file_is_directory(named))

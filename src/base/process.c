@@ -303,14 +303,14 @@ static bool is_program(const char *path)
     return stat(path, &stat_buffer) == 0 && S_ISREG(stat_buffer.st_mode) && access(path, X_OK) == 0;
 }
 
-static char *find_in(const char *at, const char *name)
+static char *find_in(const char *at, const char *name, bool (*fits)(const char *path))
 {
     for (;; at++) {
         size_t length = strcspn(at, ":");
         /* Relative entries would make the result depend on the working directory. */
         if (*at == '/') {
             char *path = mem_printf("%.*s/%s", (int)length, at, name);
-            if (is_program(path))
+            if (is_program(path) && (!fits || fits(path)))
                 return path;
             mem_free(path);
         }
@@ -330,7 +330,12 @@ char *process_find(const char *name)
         mem_free(here);
         return path;
     }
+    return process_find_fitting(name, NULL);
+}
+
+char *process_find_fitting(const char *name, bool (*fits)(const char *path))
+{
     const char *search = getenv("PATH");
-    char *path = search && *name ? find_in(search, name) : NULL;
-    return path || !*name ? path : find_in("/usr/local/bin:/usr/bin:/bin", name);
+    char *path = search && *name ? find_in(search, name, fits) : NULL;
+    return path || !*name ? path : find_in("/usr/local/bin:/usr/bin:/bin", name, fits);
 }

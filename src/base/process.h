@@ -48,3 +48,5 @@ extern struct runner process_runner;
 
 /* Absolute path of `name` in PATH (or the usual system directories), or NULL. Caller's. */
 char *process_find(const char *name);
+/* The first there of a plain name that also `fits`; NULL: any. */
+char *process_find_fitting(const char *name, bool (*fits)(const char *path));

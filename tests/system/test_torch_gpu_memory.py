@@ -109,10 +109,11 @@ def test_memory_that_was_refused(warpgym, environment, tmp_path, row):
     assert run.err.count("1099511627776 bytes of GPU memory were not there") == again, run.err
 
 
-@pytest.mark.parametrize(("budget", "small", "large"), [("0", 3, {1, 3}), ("20s", 2, {3})])
-def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path, budget, small, large):
+@pytest.mark.parametrize("row", [("0", 3, {1, 3}), ("20s", 2, {3})], ids=lambda row: row[0])
+def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path, row):
     """Five times 32 MiB are two slots of 300 MiB at least; afterwards what it took is known. An
     audit has found out before the first one is judged, which gets the audit's slot."""
+    budget, small, large = row
     pairs = {"large": ROWS, "small": kernelbench_module()}
     tasks = [
         {

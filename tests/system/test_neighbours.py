@@ -100,14 +100,18 @@ def test_what_is_far_slower_is_timed_briefly(warpgym, tmp_path):
     text = HEAD + SIGNATURE + BODY + "if (n > 500000) usleep(200000); }\n"
     path = write(tmp_path / "slow.c", text)
     timing = judge(warpgym, path)["timing"]
-    assert timing["candidate"]["n"] == timing["reference"]["n"] == 3
-    assert "timing.stop_slower" in timing["note"] and "3 pairs" in timing["note"]
+    pairs = timing["candidate"]["n"]
+    assert timing["reference"]["n"] == pairs
+    assert pairs >= 3  # and more where others kept processors from it
+    assert f"ended after {pairs} pairs" in timing["note"]
+    assert "timing.stop_slower" in timing["note"]
     low, high = timing["speedup_interval"]
     assert 0 < low <= timing["speedup"] <= high < 0.1
     assert timing["candidate"]["median"] > 180  # less the dispatch overhead
     # As long as anything else, unless it is to be short.
     timing = judge(warpgym, path, "timing.stop_slower=1000000")["timing"]
     assert timing["candidate"]["n"] >= 6
+    assert timing["candidate"]["n"] > pairs
     assert "stop_slower" not in (timing["note"] or "")
 
 

@@ -258,6 +258,23 @@ class Child:
         text = json.dumps({"init": init, "cases": described, "values": rows}).encode()
         self._send_opened(wire.layout([], 0), False, text, data)
 
+    def _meta_model(self):
+        return self._attribute(self.entry_point)(*self._attribute("get_init_inputs")())
+
+    def open_sizes(self, source):
+        """What a reference's inputs and weights take, without making them. A constructor may need
+        values: then its weights are not known."""
+        self.file_name = "problem.py"
+        self._import(source)
+        self.device = gpu.Meta()
+        inputs, weight_bytes = [], 0
+        structure.take_apart(list(self._make(self._attribute("get_inputs"))), inputs)
+        _, slot_bytes = structure.place(inputs, wire.GUARD_BYTES)
+        with contextlib.suppress(Exception):
+            weight_bytes = sum(t.nbytes for t in self._make(self._meta_model).state_dict().values())
+        layout = wire.layout([], slot_bytes)
+        self.channel.send(wire.opened(layout, weight_bytes=weight_bytes))
+
     def _open_reference(self, init, init_tensors):
         example = self._make(self.get_inputs)
         tensors = []
@@ -713,6 +730,8 @@ def serve(channel, lock, open_gpu=None, library=None):
                     torch.manual_seed(seed)
                     if role == wire.CASES:
                         child.open_cases(texts[0], simple == wire.COMPARED)
+                    elif role == wire.SIZES:
+                        child.open_sizes(texts[0])
                     elif role == wire.REFERENCE and simple:
                         child.open_answers(texts[0], texts[1] if len(texts) > 1 else b"")
                     elif role == wire.REFERENCE:

@@ -78,6 +78,12 @@ class Cpu:
         return None
 
 
+class Meta:
+    """Tensors with a form and no values: nothing is computed."""
+
+    name = kind = "meta"
+
+
 class _Raw:
     """Bytes at an address of the GPU, as torch.as_tensor takes them."""
 

@@ -13,7 +13,7 @@ DIMENSIONS = 8
 (OPEN, OPENED, MAP, MAPPED, FILL, FILLED, CALL, DONE, FAILED, BUILD, BUILT, WARM, SEGMENT,
  WAKE, AWAKE) = range(1, 16)
 LOCKED = 20
-REFERENCE, CANDIDATE, CASES = 1, 2, 3
+REFERENCE, CANDIDATE, CASES, SIZES = 1, 2, 3, 4
 COMPARED = 1
 ORACLE_OR_NONE, ORACLE, NO_ORACLE = 0, 1, 2
 RUN, DOUBLE, ABLATE, TRACE, WITHOUT, CHOICES, LEAVE_OUT, NOTHING = range(1, 9)
@@ -36,6 +36,7 @@ LAYOUT_HEAD = struct.Struct("<IIQ")
 OUTPUT = struct.Struct("<QQII8q")
 BUILT_HEAD = struct.Struct("<II")
 PLACES = struct.Struct("<4Q")
+WEIGHTS = struct.Struct("<Q")
 TIMES = struct.Struct("<QQ")  # of DONE: by the own clock, and of that until calls were issued
 
 
@@ -75,9 +76,10 @@ def locked(layers):
     return HEAD.pack(LOCKED, layers)
 
 
-def opened(inputs, oracle=False, places=(0, 0, 0, 0)):
+def opened(inputs, oracle=False, places=(0, 0, 0, 0), weight_bytes=0):
     """`places`: address and bytes of the description and of the values."""
-    return HEAD.pack(OPENED, int(oracle)) + inputs + PLACES.pack(*places)
+    head = HEAD.pack(OPENED, int(oracle))
+    return head + inputs + PLACES.pack(*places) + WEIGHTS.pack(weight_bytes)
 
 
 def layout(arguments, slot_bytes):

@@ -1,11 +1,14 @@
 #include "judge/open.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "judge/build/judge_kernels.h"
 #include "judge/fault_verdict.h"
 #include "judge/open/external.h"
 #include "judge/open/torch.h"
 #include "judge/session_internal.h"
+
+#define GIB ((double)(1 << 30))
 
 /* The judge's own kernels, before a candidate can have taken the GPU's memory. A native evaluation
  * can do without them. */
@@ -51,8 +54,22 @@ static int compile_only(struct session *session, struct opening *opening)
     return result;
 }
 
-/* How much a new problem takes shows only now. The session lets go of what it has, so that nothing
- * is held while it waits for more; on the CPU that is the reference's memory, too. */
+/* Before anything of a new problem is made: else several large ones are opened at once. */
+static void find_sizes(struct session *session, struct opening *opening)
+{
+    uint64_t argument_bytes = 0, weight_bytes = 0;
+    int64_t start_ns = clock_now_ns();
+    if (session_knows_memory(session))
+        return;
+    if (!torch_find_sizes(opening, &argument_bytes, &weight_bytes))
+        argument_bytes = weight_bytes = 0;
+    session_expect_memory(session, argument_bytes, weight_bytes);
+    log_write(LOG_LEVEL_DEBUG, "judge", "arguments take %.3f GiB, weights %.3f: found in %.0f ms",
+              (double)argument_bytes / GIB, (double)weight_bytes / GIB, clock_ms_since(start_ns));
+}
+
+/* How much a new problem takes beside that shows only now. The session lets go of what it has, so
+ * that nothing is held while it waits for more; on the CPU that is the reference's memory, too. */
 static int lease_more(struct session *session, struct opening *opening, bool candidate)
 {
     if (session->lease.gpu)
@@ -73,6 +90,9 @@ static int open_torch_reference(struct session *session, struct opening *opening
 
 static int open_torch(struct session *session, struct opening *opening)
 {
+    session_begin_stage(session);
+    find_sizes(session, opening);
+    session_end_stage(session, STAGE_LOAD);
     int result = session_enter_device(session, SANDBOX_TORCH_CUDA, true);
     session_begin_stage(session);
     if (result == 0)
@@ -108,6 +128,7 @@ static int open_on_device(struct session *session, struct opening *opening)
 {
     if (session->job.problem->format == PROBLEM_NATIVE)
         return native_open_reference(opening);
+    find_sizes(session, opening);
     int result = opening->gpu ? session_enter_device(session, SANDBOX_TORCH_CUDA, false)
                               : session_take_share(session);
     if (result == 0)

@@ -183,6 +183,18 @@ static void learn_memory(struct session *session, uint64_t bytes)
     memory_plans_note(&session->judge->plans, session->job.reference_hash, bytes);
 }
 
+bool session_knows_memory(struct session *session)
+{
+    return memory_plans_find(&session->judge->plans, session->job.reference_hash) > 0;
+}
+
+void session_expect_memory(struct session *session, uint64_t argument_bytes, uint64_t weight_bytes)
+{
+    uint64_t bytes = session->lease.gpu ? memory_plan_least(argument_bytes, weight_bytes)
+                                        : memory_plan_machine_least(argument_bytes, weight_bytes);
+    learn_memory(session, bytes > 0 ? bytes : 1);
+}
+
 static bool outgrew_memory(struct session *session)
 {
     struct device_lease *lease = &session->lease;

@@ -40,6 +40,8 @@ TEST(least)
 
 TEST(machine)
 {
+    assert_int_equal(memory_plan_machine_least(6, 0), 48);
+    assert_int_equal(memory_plan_machine_least(6, 10), 68);
     assert_int_equal(memory_plan_machine(6, 0), 48);
     assert_int_equal(memory_plan_machine(6, GIB / 2), 48);
     assert_int_equal(memory_plan_machine(6, GIB + 6), 48 + GIB / 2);

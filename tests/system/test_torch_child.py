@@ -79,9 +79,12 @@ def opened(precision=None, source=PROBLEM, device=None, oracle=wire.ORACLE_OR_NO
     return made
 
 
+PLACES_AT = wire.HEAD.size + len(wire.layout([], 0))
+
+
 def handed_over(made):
     """Description and values, as the judge reads them from outside."""
-    places = wire.PLACES.unpack(made.channel.said[0][0][-wire.PLACES.size :])
+    places = wire.PLACES.unpack_from(made.channel.said[0][0], PLACES_AT)
     return [bytearray(ctypes.string_at(*places[at : at + 2])) for at in (0, 2)]
 
 
@@ -188,6 +191,43 @@ def test_memory_for_an_oracle():
     with pytest.raises(torch.OutOfMemoryError):
         opened(source=wants, oracle=wire.ORACLE)
     assert opened(oracle=wire.NO_ORACLE).wide_model is None
+
+
+# --- sizes ---------------------------------------------------------------------------------------
+
+BLOCK = 4096  # slots are whole pages
+WEIGHTS = 4 * 4 + 3 * 8  # four floats, three integers
+
+
+def sizes(source, precision=None):
+    """(bytes of the inputs, of the weights), as a child says them that makes neither."""
+    made = child.Child(Channel())
+    made.precision = precision
+    made.open_sizes(source.encode())
+    message = made.channel.said[0][0]
+    _, _, slot_bytes = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
+    return slot_bytes, wire.WEIGHTS.unpack(message[-wire.WEIGHTS.size :])[0]
+
+
+SIZED = {
+    "as it stands": ("", "", None, BLOCK, WEIGHTS),
+    "a terabyte": ("randn(5, 4)", "randn(1 << 38)", None, (1 << 40) + BLOCK, WEIGHTS),
+    "a terabyte of weights": ("randn(width)", "randn(1 << 38)", None, BLOCK, (1 << 40) + 24),
+    "in half precision": ("randn(5, 4)", "randn(1 << 38)", torch.half, (1 << 39) + BLOCK, 8 + 24),
+    "a constructor that needs values": ("= scale", "= scale.item()", None, BLOCK, 0),
+    "one that fails": ("self.scale = scale", "raise OSError", None, BLOCK, 0),
+}
+
+
+@pytest.mark.parametrize("row", SIZED)
+def test_sizes(row):
+    old, new, precision, *wanted = SIZED[row]
+    assert sizes(PROBLEM.replace(old, new), precision) == tuple(wanted)
+
+
+def test_sizes_of_inputs_that_need_values():
+    with pytest.raises(RuntimeError):
+        sizes(PROBLEM.replace("torch.randn(5, 4)", "torch.randn(5, 4)[: torch.ones(1).item()]"))
 
 
 # --- models --------------------------------------------------------------------------------------

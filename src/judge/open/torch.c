@@ -72,7 +72,7 @@ static uint32_t precision_of(const struct evaluation_job *job)
 static uint64_t problem_memory(const struct opening *opening, uint32_t role)
 {
     const struct reference *reference = opening->reference;
-    if (role == WIRE_REFERENCE)
+    if (role == WIRE_REFERENCE || role == WIRE_SIZES)
         return SPAWNER_ALL;
     if (role != WIRE_CANDIDATE)
         return 0;
@@ -88,10 +88,13 @@ struct child_source {
     int descriptors[3]; /* as wire_open has them, the caller's */
     uint32_t count;
     bool own_process; /* none of those that are reserved for reference and candidate */
+    bool no_gpu;
 };
 
-static void fill_open(const struct opening *opening, uint32_t role, struct wire_open *open)
+static void fill_open(const struct opening *opening, const struct child_source *source,
+                      struct wire_open *open)
 {
+    uint32_t role = source->role;
     const struct settings *settings = opening->job->settings;
     const struct problem *problem = opening->job->problem;
     bool simple = problem->cases_from != NULL;
@@ -109,8 +112,9 @@ static void fill_open(const struct opening *opening, uint32_t role, struct wire_
                                                                           : WIRE_ORACLE_OR_NONE,
     };
     snprintf(open->entry_point, sizeof open->entry_point, "%s%s", problem->entry_point,
-             role == WIRE_REFERENCE || simple ? "" : "New");
-    open->gpu = spawner_wire_gpu(opening->spawner, opening->gpu ? &opening->gpu->facts : NULL);
+             role == WIRE_CANDIDATE && !simple ? "New" : "");
+    open->gpu = spawner_wire_gpu(opening->spawner,
+                                 opening->gpu && !source->no_gpu ? &opening->gpu->facts : NULL);
     enum torch_compile_mode compile = torch_settings(settings)->compile;
     if (role == WIRE_REFERENCE && !simple && compile != TORCH_EAGER)
         snprintf(open->compile, sizeof open->compile, "%s",
@@ -129,17 +133,21 @@ static int open_child(struct opening *opening, struct child *child,
                                 .builder = opening->builder,
                                 .limit = time_limit_load(opening->job->settings),
                                 .cancelled = opening->job->cancelled,
-                                .gpu = opening->gpu,
+                                .gpu = source->no_gpu ? NULL : opening->gpu,
                                 .lease = opening->lease};
     if (source->text)
         descriptors[0] = file_memory_from("source", source->text, source->bytes, err);
     if (descriptors[0] < 0)
         return descriptors[0];
-    fill_open(opening, source->role, &open);
+    fill_open(opening, source, &open);
     if (!source->own_process)
         start.process = spawner_take_reserved(opening->reserve);
-    int result = spawner_start(opening->spawner, opening->unit,
-                               opening->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
+    int result = spawner_standby(opening->spawner,
+                                 opening->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH, &start.standby,
+                                 err);
+    if (result == 0)
+        result = spawner_start(opening->spawner, source->no_gpu ? NULL : opening->unit,
+                               start.gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
                                problem_memory(opening, source->role), child, &start, opened, err);
     if (source->text)
         close(descriptors[0]);
@@ -184,6 +192,26 @@ static int make_cases(struct opening *opening, int made[2])
         opening->fault->failed = child.failed;
     child_close(&child);
     return result < 0 ? -1 : 0;
+}
+
+bool torch_find_sizes(struct opening *opening, uint64_t *argument_bytes, uint64_t *weight_bytes)
+{
+    struct err err = {0};
+    struct child child = {0};
+    struct wire_opened opened = {0};
+    const struct problem *problem = opening->job->problem;
+    struct child_source source = {.role = WIRE_SIZES,
+                                  .text = problem->reference_text,
+                                  .bytes = problem->reference_bytes,
+                                  .count = 1,
+                                  .own_process = true,
+                                  .no_gpu = true};
+    bool found = !problem->cases_from && open_child(opening, &child, &source, &opened, &err) == 0 &&
+                 wire_check_opened(&opened, &err) == 0 && opened.weight_bytes <= LIMIT_TENSOR_BYTES;
+    child_close(&child);
+    *argument_bytes = opened.layout.bytes;
+    *weight_bytes = opened.weight_bytes;
+    return found;
 }
 
 /* The module itself, or what came of the cases: then it runs no line of text. */

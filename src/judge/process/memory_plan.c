@@ -62,11 +62,16 @@ uint64_t memory_plan_opened(uint64_t argument_bytes, uint64_t peak_bytes)
     return peak_bytes + (MEMORY_BUDGET_COPIES - 1) * argument_bytes;
 }
 
+uint64_t memory_plan_machine_least(uint64_t argument_bytes, uint64_t weight_bytes)
+{
+    return MACHINE_COPIES * argument_bytes + MEMORY_BUDGET_CHILDREN * weight_bytes;
+}
+
 uint64_t memory_plan_machine(uint64_t argument_bytes, uint64_t peak_bytes)
 {
     uint64_t known = PROCESS_BYTES + argument_bytes;
     uint64_t own = peak_bytes > known ? peak_bytes - known : 0;
-    return MACHINE_COPIES * argument_bytes + MEMORY_BUDGET_CHILDREN * own;
+    return memory_plan_machine_least(argument_bytes, own);
 }
 
 uint64_t memory_plan_spare(uint64_t planned_bytes, uint64_t gpu_bytes)

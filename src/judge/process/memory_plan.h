@@ -1,7 +1,8 @@
 /* memory_plan: how much of a device's memory a problem takes, so that an evaluation that needs much
  * gets several of a GPU's slots, and waits until they are free (on the CPU: memory_gate.h).
  *
- *   not judged yet   what its arguments and weights take at the least: memory_plan_least
+ *   not judged yet   what its arguments and weights take at the least: memory_plan_least, or on the
+ *                    CPU memory_plan_machine_least
  *   opened           what that took, too, above all for an oracle: memory_plan_opened
  *   judged before    what it took: memory_plans_note
  *
@@ -42,6 +43,8 @@ uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes);
 /* The same, of a reference that took `peak_bytes` while it was opened. An oracle's answer takes as
  * much again, while both children, the image and the candidate's answer have theirs. */
 uint64_t memory_plan_opened(uint64_t argument_bytes, uint64_t peak_bytes);
+/* On the CPU: copies of the arguments, and both children's weights. */
+uint64_t memory_plan_machine_least(uint64_t argument_bytes, uint64_t weight_bytes);
 /* On the CPU, of a reference whose process has had `peak_bytes` in memory: copies of the arguments,
  * and for both children what it has had beyond those and what any PyTorch process has. */
 uint64_t memory_plan_machine(uint64_t argument_bytes, uint64_t peak_bytes);

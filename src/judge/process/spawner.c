@@ -314,7 +314,7 @@ int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_k
         process = *start->process;
     if (start->process || (pool && warm_pool_take(pool, start->cancelled, &process)))
         start->process = &process;
-    int result = spawner_standby(spawner, kind, &start->standby, err);
+    int result = start->standby ? 0 : spawner_standby(spawner, kind, &start->standby, err);
     if (result == 0)
         result = standby_ready(start->standby, err);
     start->sandbox = sandbox;

@@ -86,7 +86,8 @@ void spawner_release(struct spawner_reserve *reserve);
 
 /* Opens a child in a sandbox with run.memory_bytes and that many bytes for its problem, or in
  * start->process, which is taken over, if there is one. Fills in what `start` has in common for all
- * children: its message, descriptors, kind, builder, timeout and `cancelled` are the caller's. */
+ * children: its message, descriptors, kind, builder, timeout and `cancelled` are the caller's, and
+ * the server, where it is another than that kind's. */
 NODISCARD int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_kind kind,
                             uint64_t problem_memory, struct child *child, struct child_start *start,
                             struct wire_opened *opened, struct err *err);

@@ -72,6 +72,7 @@ enum wire_role {
     WIRE_REFERENCE = 1,
     WIRE_CANDIDATE,
     WIRE_CASES, /* torch: it makes the cases of a simple problem, and is not called */
+    WIRE_SIZES, /* torch: it says what a reference's inputs and weights take, and is not called */
 };
 
 enum wire_simple { WIRE_NOT_SIMPLE, WIRE_COMPARED, WIRE_NOT_COMPARED };
@@ -140,9 +141,10 @@ struct wire_locked {
 
 struct wire_opened {
     uint32_t type, oracle; /* torch reference: 1 when WIRE_DOUBLE works */
-    struct layout layout;  /* torch reference: of its inputs; else empty */
+    struct layout layout;  /* torch reference: of its inputs; sizes: their bytes; else empty */
     /* torch reference: JSON, and its weights; maker of cases: JSON, and the values of tensors */
     struct wire_memory description, values;
+    uint64_t weight_bytes; /* sizes: of the weights; 0: they are not known */
 };
 
 /* Descriptors: slot memory, [oracle memory], [GPU memory]; none: the memory mapped before, laid out

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AUDIT_VERSION 4 /* of what is attempted, and of the text that is kept */
+#define AUDIT_VERSION 5 /* of what is attempted, and of the text that is kept */
 #define TICK_MS 50
 
 void audits_init(struct audits *audits)

@@ -32,6 +32,8 @@ struct probe {
     uint32_t outputs;
     uint64_t digests[2][LIMIT_ARGUMENTS]; /* of the inputs, and of the other draw's */
     double reference_ms;
+    bool optional; /* its time may end it, which is no fault then */
+    bool cut;      /* and did */
     /* of all trials */
     char (*draws)[HASH_HEX_BYTES]; /* of the inputs of each draw */
     uint32_t draw_count, draws_repeated;
@@ -41,6 +43,9 @@ struct probe {
 NODISCARD int probe_run(struct probe *probe);
 /* Whether every attempt has been refused, and a brief audit needs no more trials. */
 bool probe_is_settled(const struct probe *probe);
+/* More trials, as time allows, while an attempt has passed them all: what a candidate could keep up
+ * is no chance of a few draws. */
+NODISCARD int probe_confirm(struct probe *probe);
 /* Draws as many inputs as a trial does, and only looks whether they are new. */
 NODISCARD int probe_draw(struct probe *probe);
 /* After all trials: more of them, as time allows. */

@@ -129,6 +129,8 @@ static int probe_all(struct session *session, const struct problem_audit_terms *
         result = session->job.problem->format == PROBLEM_NATIVE ? probe_native(&probe)
                                                                 : probe_torch(&probe);
     if (result == 0)
+        result = probe_confirm(&probe);
+    if (result == 0)
         probe_finish(&probe);
     probe_deinit(&probe);
     return result;
@@ -274,6 +276,11 @@ bool problem_audit_passed(const struct attempt *attempt)
     return attempt->trials > 0 && attempt->passed == attempt->trials;
 }
 
+bool problem_audit_worthless(const struct attempt *attempt)
+{
+    return problem_audit_passed(attempt) && strcmp(attempt->code, PRECISION_CODE) != 0;
+}
+
 bool problem_audit_gamed(const struct problem_audit *audit)
 {
     for (size_t i = 0; i < audit->count; i++)
@@ -296,7 +303,7 @@ void problem_audit_verdict(const struct problem_audit *audit, struct verdict *ve
         const struct attempt *attempt = &audit->attempts[i];
         if (!problem_audit_passed(attempt))
             continue;
-        if (strcmp(attempt->code, PRECISION_CODE) != 0)
+        if (problem_audit_worthless(attempt))
             into->outcome = AUDIT_GAMEABLE;
         if (into->count < VERDICT_ATTEMPTS)
             into->attempts[into->count++] =

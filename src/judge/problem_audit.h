@@ -3,7 +3,8 @@
  * A judge is only as good as its problems. Each *attempt* below answers without doing the work; a
  * problem is sound if every attempt fails in at least one trial, as a candidate that made it would.
  * Trials are those of an evaluation: every check row and the first time row (native), three draws
- * of inputs (torch), and up to 32 of which only the inputs are looked at. An audit is made where
+ * of inputs (torch), and up to 32 of which only the inputs are looked at. Where an attempt passes
+ * them all it is made on five more draws, since it may be by chance. An audit is made where
  * candidates are judged: native problems on the CPU, PyTorch problems on a GPU if there is one
  * (setting torch.device), where no tensor passes through the host (measure/tensor_work.h). What
  * only machines lack (the GPU's memory, the judge's kernels) is an error of the audit's.
@@ -75,6 +76,8 @@ void problem_audit_deinit(struct problem_audit *audit);
 
 /* Whether it passed wherever it applied. */
 bool problem_audit_passed(const struct attempt *attempt);
+/* Whether it did so without the work: lower precision takes all of it. */
+bool problem_audit_worthless(const struct attempt *attempt);
 /* Whether any attempt got through, the reference is inaccurate or unsteady. */
 bool problem_audit_gamed(const struct problem_audit *audit);
 /* The outcome, as it stands in a verdict, which keeps copies. Lower precision alone makes no

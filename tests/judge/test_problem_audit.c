@@ -126,7 +126,8 @@ TEST(problems)
             fail_msg("%s: %s", rows[i].name, err.text);
         const struct attempt *attempt = find(&audit, rows[i].attempt ? rows[i].attempt : "");
         assert_true(audit.deterministic);
-        assert_int_equal(audit.trials, 3);
+        bool worthless = rows[i].attempt && strcmp(rows[i].code, "H13") != 0;
+        assert_int_equal(audit.trials, worthless ? 8 : 3); /* what passes is made on more draws */
         if (!rows[i].attempt && (attempt || problem_audit_gamed(&audit)))
             fail_msg("%s: gamed by %s", rows[i].name, attempt ? attempt->name : "no attempt");
         if (rows[i].attempt && (!attempt || !problem_audit_gamed(&audit)))

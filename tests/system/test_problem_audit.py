@@ -95,6 +95,23 @@ def test_outcome_is_in_the_verdict(warpgym, tmp_path, name, device, on_gpu):
         assert all(gain > 0 for gain in gains)
 
 
+# Zeros are the answer to the first draws, and three trials take fewer.
+LATER = "torch.draws = getattr(torch, 'draws', 0) + 1; return [torch.rand(64, 32) - int({})]"
+
+
+@pytest.mark.parametrize(("later", "outcome"), [("torch.draws < 14", "sound"), ("1", "gameable")])
+def test_an_attempt_that_passes_by_chance(warpgym, tmp_path, later, outcome):
+    write(tmp_path / "late.py", module("Model", LATER.format(later), "torch.relu(x)"))
+    run = warpgym("problem", "check", "--json", "late.py", expect=None)
+    zeros = next(one for one in json.loads(run.out)["attempts"] if one["attempt"] == "zeros")
+    assert zeros["trials"] == 8 if outcome == "gameable" else 3 < zeros["trials"], zeros
+    assert zeros["let_through"] >= 3, zeros
+    assert (zeros["let_through"] == zeros["trials"]) == (outcome == "gameable"), zeros
+    answer = write(tmp_path / "answer.py", module("ModelNew", LATER.format(later), "torch.relu(x)"))
+    run = warpgym.eval("--no-timing", "-s", "audit.budget_ms=60s", "-p", "late.py", answer)
+    assert run.verdict["problem_audit"]["outcome"] == outcome, run
+
+
 def test_table_says_it(warpgym, tmp_path):
     answer = put(tmp_path, "positive_relu")
     run = warpgym("eval", "--no-timing", "-p", "positive_relu.py", answer)

@@ -167,6 +167,7 @@ def install(channel):
                 "name": name,
                 "files": [{"name": file, "text": text} for file, text in files.items()],
                 "headers": headers,
+                "cuda": bool(keywords.get("with_cuda")),
                 "cflags": _flags(keywords.get("extra_cflags")),
                 "cuda_cflags": _flags(keywords.get("extra_cuda_cflags")),
                 "ldflags": _flags(keywords.get("extra_ldflags")),

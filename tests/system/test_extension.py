@@ -105,8 +105,27 @@ def test_flags(tmp_path):
     )
 
 
-def test_cuda_without_gpu(tmp_path):
-    error, _ = answer(inline(GOOD), tmp_path, (0, 0))
+# The C++ half of a CUDA extension alone: it calls the runtime, and no source ends in .cu.
+RUNTIME = """
+#include <cuda_runtime.h>
+torch::Tensor f(torch::Tensor x) { cudaDeviceSynchronize(); return x; }
+"""
+NAMED, NOT_NAMED = (
+    f'load_inline("ext", {RUNTIME!r}, functions=["f"], with_cuda={value})\n'
+    for value in (True, None)
+)
+
+
+@pytest.mark.skipif(not NVCC, reason="no nvcc here")
+def test_cuda_without_cuda_sources(tmp_path):
+    assert answer(NAMED, tmp_path)[0] is None
+    error, _ = answer(NOT_NAMED, tmp_path)
+    assert "cuda_runtime.h: No such file" in error
+
+
+@pytest.mark.parametrize("text", [inline(GOOD), NAMED], ids=["sources", "named"])
+def test_cuda_without_gpu(tmp_path, text):
+    error, _ = answer(text, tmp_path, (0, 0))
     assert error == "Unsupported: a CUDA extension needs a GPU, and this machine has none"
 
 

@@ -104,7 +104,7 @@ def test_an_attempt_that_passes_by_chance(warpgym, tmp_path, later, outcome):
     write(tmp_path / "late.py", module("Model", LATER.format(later), "torch.relu(x)"))
     run = warpgym("problem", "check", "--json", "late.py", expect=None)
     zeros = next(one for one in json.loads(run.out)["attempts"] if one["attempt"] == "zeros")
-    assert zeros["trials"] == 8 if outcome == "gameable" else 3 < zeros["trials"], zeros
+    assert zeros["trials"] == 8 if outcome == "gameable" else zeros["trials"] > 3, zeros
     assert zeros["let_through"] >= 3, zeros
     assert (zeros["let_through"] == zeros["trials"]) == (outcome == "gameable"), zeros
     answer = write(tmp_path / "answer.py", module("ModelNew", LATER.format(later), "torch.relu(x)"))

@@ -141,6 +141,8 @@ int extension_request_init(struct extension_request *request, const json_t *obje
     if (result == 0)
         result = json_find_bool(object, "headers", &request->headers, err);
     if (result == 0)
+        result = json_find_bool(object, "cuda", &request->cuda, err);
+    if (result == 0)
         result = add_files(request, object, err);
     if (result == 0)
         result = add_flags(request, object, "cflags", &request->cxx, err);

@@ -1,10 +1,11 @@
 /* extension_request: what a candidate wants built as a PyTorch extension, taken apart and checked.
  *
  *   {"kind": "extension", "name": "…", "files": [{"name": "main.cpp", "text": "…"}, …],
- *    "headers": true, "cflags": […], "cuda_cflags": […], "ldflags": […]}
+ *    "headers": true, "cuda": false, "cflags": […], "cuda_cflags": […], "ldflags": […]}
  *
  * Files that end in .cu go to nvcc, those that end in .cpp and the like to g++, all others lie
  * beside them for #include. `headers`: each begins with the headers that load_inline puts there.
+ * `cuda`: with CUDA's headers and libraries, though no file ends in .cu (load_inline's with_cuda).
  * Flags pass an allow-list: none of them may read, write or run anything. What is left out without
  * a word makes no difference here (architectures but ours, paths that are searched anyway).
  */
@@ -38,7 +39,7 @@ struct extension_request {
     struct extension_file files[EXTENSION_FILES];
     size_t count;
     bool headers;
-    bool cuda;    /* some file is EXTENSION_CUDA */
+    bool cuda;    /* said so, or some file is EXTENSION_CUDA */
     bool threads; /* the sources start threads of their own */
     struct extension_flags cxx, cuda_flags, link;
     struct arena arena;

@@ -96,9 +96,10 @@ static void end_as_too_large(struct session *session, const char *why, struct en
     uint64_t bytes = gpu ? gpu->facts.memory_bytes : load_available_bytes();
     end_with(
         ending, STATUS_UNSUPPORTED, gpu ? "gpu_memory" : "memory",
-        "problem %s needs more memory than %s has, %.1f GiB%s: it takes a larger %s or smaller "
+        "problem %s needs more memory than %s has%s, %.1f GiB%s: it takes a larger %s or smaller "
         "sizes (%.*s)",
-        session->job.problem->id, gpu ? gpu->facts.name : "this machine", (double)bytes / GIB,
+        session->job.problem->id, gpu ? gpu->facts.name : "this machine", gpu ? "" : " available",
+        (double)bytes / GIB,
         session->candidate.process.pid > 0 ? " for its reference and a candidate" : "",
         gpu ? "GPU" : "machine", (int)strcspn(why, "\n"), why);
 }

@@ -57,15 +57,15 @@ static int compile_only(struct session *session, struct opening *opening)
 /* Before anything of a new problem is made: else several large ones are opened at once. */
 static void find_sizes(struct session *session, struct opening *opening)
 {
-    uint64_t argument_bytes = 0, weight_bytes = 0;
+    const struct evaluation_job *job = &session->job;
     int64_t start_ns = clock_now_ns();
-    if (session_knows_memory(session))
+    if (session_is_sized(session))
         return;
-    if (!torch_find_sizes(opening, &argument_bytes, &weight_bytes))
-        argument_bytes = weight_bytes = 0;
-    session_expect_memory(session, argument_bytes, weight_bytes);
+    torch_find_sizes(opening);
+    session_keep_sizes(session);
     log_write(LOG_LEVEL_DEBUG, "judge", "arguments take %.3f GiB, weights %.3f: found in %.0f ms",
-              (double)argument_bytes / GIB, (double)weight_bytes / GIB, clock_ms_since(start_ns));
+              (double)job->argument_bytes / GIB, (double)job->weight_bytes / GIB,
+              clock_ms_since(start_ns));
 }
 
 /* How much a new problem takes beside that shows only now. The session lets go of what it has, so

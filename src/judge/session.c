@@ -103,6 +103,7 @@ void session_take_problem(struct session *session, const struct problem *problem
     session->job.weight_seed = weight_seed(session->judge, problem);
     problem_largest(problem, &session->job.largest);
     reference_key(problem, session->job.settings, session->job.reference_hash);
+    session->job.argument_bytes = session->job.weight_bytes = 0;
 }
 
 /* What is not planned of its GPU; nothing is planned on the CPU. */
@@ -183,16 +184,21 @@ static void learn_memory(struct session *session, uint64_t bytes)
     memory_plans_note(&session->judge->plans, session->job.reference_hash, bytes);
 }
 
-bool session_knows_memory(struct session *session)
+bool session_is_sized(struct session *session)
 {
-    return memory_plans_find(&session->judge->plans, session->job.reference_hash) > 0;
+    struct evaluation_job *job = &session->job;
+    return memory_plans_sized(&session->judge->plans, job->reference_hash, &job->argument_bytes,
+                              &job->weight_bytes);
 }
 
-void session_expect_memory(struct session *session, uint64_t argument_bytes, uint64_t weight_bytes)
+void session_keep_sizes(struct session *session)
 {
-    uint64_t bytes = session->lease.gpu ? memory_plan_least(argument_bytes, weight_bytes)
-                                        : memory_plan_machine_least(argument_bytes, weight_bytes);
-    learn_memory(session, bytes > 0 ? bytes : 1);
+    const struct evaluation_job *job = &session->job;
+    memory_plans_size(&session->judge->plans, job->reference_hash, job->argument_bytes,
+                      job->weight_bytes);
+    learn_memory(session, session->lease.gpu
+                              ? memory_plan_least(job->argument_bytes, job->weight_bytes)
+                              : memory_plan_machine_least(job->argument_bytes, job->weight_bytes));
 }
 
 static bool outgrew_memory(struct session *session)

@@ -53,10 +53,10 @@ bool session_rest_reference(struct session *session);
 /* Puts the reference into the judge's cache, or ends it if it cannot be called again. */
 void session_cache_reference(struct session *session);
 
-/* Whether something is known of what the problem at hand takes; what its arguments and weights take
- * at the least, or nothing, where that could not be found out. */
-bool session_knows_memory(struct session *session);
-void session_expect_memory(struct session *session, uint64_t argument_bytes, uint64_t weight_bytes);
+/* Whether the sizes of the problem at hand have been looked for; they are its job's then. */
+bool session_is_sized(struct session *session);
+/* The job's are what was found. */
+void session_keep_sizes(struct session *session);
 /* The lease's share of the device's memory: a GPU's slots, or this machine's. 0 or -1 (the verdict
  * says why). */
 int session_take_share(struct session *session);

@@ -53,6 +53,30 @@ TEST(opened)
     assert_int_equal(memory_plan_opened(6, 100), 124);
 }
 
+/* They are looked for once, found or not, and are another thing than what an evaluation took. */
+TEST(sized)
+{
+    static const char *const first = "0000001aaaa";
+    static const char *const same_place = "0000001bbbb";
+    uint64_t arguments = 9;
+    uint64_t weights = 9;
+    struct memory_plans plans;
+    memory_plans_init(&plans);
+    memory_plans_note(&plans, first, 7);
+    assert_false(memory_plans_sized(&plans, first, &arguments, &weights));
+    assert_true(arguments == 0 && weights == 0);
+    memory_plans_size(&plans, first, 5, 3);
+    assert_true(memory_plans_sized(&plans, first, &arguments, &weights));
+    assert_true(arguments == 5 && weights == 3);
+    assert_int_equal(memory_plans_find(&plans, first), 7);
+    assert_false(memory_plans_sized(&plans, same_place, &arguments, &weights));
+    memory_plans_size(&plans, same_place, 0, 0);
+    assert_true(memory_plans_sized(&plans, same_place, &arguments, &weights));
+    assert_int_equal(memory_plans_find(&plans, same_place), 0);
+    assert_false(memory_plans_sized(&plans, first, &arguments, &weights));
+    memory_plans_deinit(&plans);
+}
+
 /* A problem's most counts; another problem with the same place takes it over. */
 TEST(noted)
 {

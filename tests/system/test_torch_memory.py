@@ -59,6 +59,11 @@ def test_a_librarys_words_for_it(warpgym, tmp_path, text):
     assert text in verdict["error"]["message"]
 
 
+def available():
+    with open("/proc/meminfo") as file:
+        return int(re.search(r"MemAvailable: +(\d+)", file.read())[1]) * 1024
+
+
 def test_inputs_that_do_not_fit(warpgym, tmp_path):
     """Nothing is made of them, and the verdict has the figures."""
     problem = kernelbench_module().replace("torch.randn(31, 17)", HUGE)
@@ -68,17 +73,23 @@ def test_inputs_that_do_not_fit(warpgym, tmp_path):
     assert "768.0 of them arguments of the reference, " in verdict["error"]["message"], verdict
 
 
+def test_inputs_that_are_not_made(warpgym, tmp_path):
+    """Their forms say it: a process that made them would take what others have."""
+    values = int(available() * 0.4) // 4
+    zeros = f"torch.zeros({values}) + 1 + (1 / 0 if torch.ones(1).is_cpu else 0)"
+    problem = kernelbench_module().replace("torch.randn(31, 17)", zeros)
+    verdict = judged(warpgym, tmp_path, problem)
+    assert verdict["status"] == "unsupported", verdict
+    assert verdict["error"]["class"] == "memory", verdict
+    assert "of them arguments of the reference, " in verdict["error"]["message"], verdict
+
+
 def test_reference_that_does_not_fit(warpgym, tmp_path):
     problem = of_rows(31).replace("return ", "torch.ones(1 << 40); return ", 1)
     verdict = judged(warpgym, tmp_path, problem)
     assert verdict["status"] == "unsupported", verdict
     assert verdict["error"]["class"] == "memory", verdict
-    assert "needs more memory than this machine has, " in verdict["error"]["message"], verdict
-
-
-def available():
-    with open("/proc/meminfo") as file:
-        return int(re.search(r"MemAvailable: +(\d+)", file.read())[1]) * 1024
+    assert "more memory than this machine has available, " in verdict["error"]["message"], verdict
 
 
 def test_answers_that_do_not_fit(warpgym, tmp_path):

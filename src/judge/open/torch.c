@@ -194,26 +194,6 @@ static int make_cases(struct opening *opening, int made[2])
     return result < 0 ? -1 : 0;
 }
 
-bool torch_find_sizes(struct opening *opening, uint64_t *argument_bytes, uint64_t *weight_bytes)
-{
-    struct err err = {0};
-    struct child child = {0};
-    struct wire_opened opened = {0};
-    const struct problem *problem = opening->job->problem;
-    struct child_source source = {.role = WIRE_SIZES,
-                                  .text = problem->reference_text,
-                                  .bytes = problem->reference_bytes,
-                                  .count = 1,
-                                  .own_process = true,
-                                  .no_gpu = true};
-    bool found = !problem->cases_from && open_child(opening, &child, &source, &opened, &err) == 0 &&
-                 wire_check_opened(&opened, &err) == 0 && opened.weight_bytes <= LIMIT_TENSOR_BYTES;
-    child_close(&child);
-    *argument_bytes = opened.layout.bytes;
-    *weight_bytes = opened.weight_bytes;
-    return found;
-}
-
 /* The module itself, or what came of the cases: then it runs no line of text. */
 static int open_reference(struct opening *opening, struct wire_opened *opened)
 {
@@ -237,17 +217,48 @@ static int open_reference(struct opening *opening, struct wire_opened *opened)
     return result < 0 ? fault_set(opening->fault, FAULT_REFERENCE, &err) : 0;
 }
 
-/* Whether the problem fits. What cached references have on the CPU is memory, too. */
-static int check_memory(struct opening *opening, struct err *err)
+/* Whether the problem fits, with arguments of so many bytes and a reference that has had, or will
+ * have, `peak_bytes`. What cached references have on the CPU is memory, too. */
+static int check_memory(struct opening *opening, uint64_t argument_bytes, uint64_t peak_bytes,
+                        struct err *err)
 {
-    const struct reference *reference = opening->reference;
     int result;
     do
-        result = memory_budget_check(opening->gpu, opening->job->problem->id,
-                                     reference->torch_layout.bytes,
-                                     memory_use_peak_bytes(reference->child.process.pid), err);
+        result = memory_budget_check(opening->gpu, opening->job->problem->id, argument_bytes,
+                                     peak_bytes, err);
     while (result < 0 && !opening->gpu && reference_cache_clear(opening->references, NULL) > 0);
     return result;
+}
+
+void torch_find_sizes(struct opening *opening)
+{
+    struct err err = {0};
+    struct child child = {0};
+    struct wire_opened opened = {0};
+    const struct problem *problem = opening->job->problem;
+    struct child_source source = {.role = WIRE_SIZES,
+                                  .text = problem->reference_text,
+                                  .bytes = problem->reference_bytes,
+                                  .count = 1,
+                                  .own_process = true,
+                                  .no_gpu = true};
+    if (!problem->cases_from && open_child(opening, &child, &source, &opened, &err) == 0 &&
+        wire_check_opened(&opened, &err) == 0 && opened.weight_bytes <= LIMIT_TENSOR_BYTES) {
+        opening->job->argument_bytes = opened.layout.bytes;
+        opening->job->weight_bytes = opened.weight_bytes;
+    }
+    child_close(&child);
+}
+
+/* Rather than make inputs that leave nothing for the rest. */
+static int check_sizes(struct opening *opening)
+{
+    struct err err;
+    const struct evaluation_job *job = opening->job;
+    return check_memory(opening, job->argument_bytes, job->argument_bytes + job->weight_bytes,
+                        &err) < 0
+               ? fault_set(opening->fault, FAULT_MEMORY, &err)
+               : 0;
 }
 
 int torch_open_reference(struct opening *opening)
@@ -257,12 +268,13 @@ int torch_open_reference(struct opening *opening)
     struct reference *reference = opening->reference;
     if (!opening_has_reference(opening)) {
         reference_close(opening->reference);
-        if (open_reference(opening, &opened) < 0)
+        if (check_sizes(opening) < 0 || open_reference(opening, &opened) < 0)
             return -1;
         reference->oracle = opened.oracle == 1;
         if (take_opened(reference, &opened, &err) < 0)
             return fault_set(opening->fault, FAULT_REFERENCE, &err);
-        if (check_memory(opening, &err) < 0) {
+        if (check_memory(opening, reference->torch_layout.bytes,
+                         memory_use_peak_bytes(reference->child.process.pid), &err) < 0) {
             reference_close(opening->reference);
             return fault_set(opening->fault, FAULT_MEMORY, &err);
         }

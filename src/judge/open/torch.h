@@ -17,6 +17,6 @@
  * it loads takes time in which another session may take the reference: so again after that. */
 int torch_open_reference(struct opening *opening);
 int torch_open_candidate(struct opening *opening);
-/* What a problem's arguments and weights take, from their forms alone, in a process without a GPU:
- * before any of a device's memory is taken. False: not known, as where a form depends on values. */
-bool torch_find_sizes(struct opening *opening, uint64_t *argument_bytes, uint64_t *weight_bytes);
+/* The job's argument_bytes and weight_bytes, in a process without a GPU: before any of a device's
+ * memory is taken. They stay 0 where a form depends on values. */
+void torch_find_sizes(struct opening *opening);

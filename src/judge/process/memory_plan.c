@@ -30,13 +30,20 @@ static struct memory_plan *plan_of(struct memory_plans *plans, const char *hash)
     return &plans->entries[strtoul(digits, NULL, 16) % MEMORY_PLANS];
 }
 
-void memory_plans_note(struct memory_plans *plans, const char *hash, uint64_t bytes)
+/* Its entry, which may have been another's. */
+static struct memory_plan *take_plan(struct memory_plans *plans, const char *hash)
 {
-    pthread_mutex_lock(&plans->lock);
     struct memory_plan *plan = plan_of(plans, hash);
     if (strcmp(plan->hash, hash) != 0)
         *plan = (struct memory_plan){0};
     snprintf(plan->hash, sizeof plan->hash, "%s", hash);
+    return plan;
+}
+
+void memory_plans_note(struct memory_plans *plans, const char *hash, uint64_t bytes)
+{
+    pthread_mutex_lock(&plans->lock);
+    struct memory_plan *plan = take_plan(plans, hash);
     if (bytes > plan->bytes)
         plan->bytes = bytes;
     pthread_mutex_unlock(&plans->lock);
@@ -49,6 +56,29 @@ uint64_t memory_plans_find(struct memory_plans *plans, const char *hash)
     uint64_t bytes = strcmp(plan->hash, hash) == 0 ? plan->bytes : 0;
     pthread_mutex_unlock(&plans->lock);
     return bytes;
+}
+
+bool memory_plans_sized(struct memory_plans *plans, const char *hash, uint64_t *argument_bytes,
+                        uint64_t *weight_bytes)
+{
+    pthread_mutex_lock(&plans->lock);
+    const struct memory_plan *plan = plan_of(plans, hash);
+    bool sized = plan->sized && strcmp(plan->hash, hash) == 0;
+    *argument_bytes = sized ? plan->argument_bytes : 0;
+    *weight_bytes = sized ? plan->weight_bytes : 0;
+    pthread_mutex_unlock(&plans->lock);
+    return sized;
+}
+
+void memory_plans_size(struct memory_plans *plans, const char *hash, uint64_t argument_bytes,
+                       uint64_t weight_bytes)
+{
+    pthread_mutex_lock(&plans->lock);
+    struct memory_plan *plan = take_plan(plans, hash);
+    plan->argument_bytes = argument_bytes;
+    plan->weight_bytes = weight_bytes;
+    plan->sized = true;
+    pthread_mutex_unlock(&plans->lock);
 }
 
 /* Answers are taken to be as large as arguments. */

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MEMORY_PLANS 1024
@@ -24,6 +25,8 @@
 struct memory_plan {
     char hash[HASH_HEX_BYTES]; /* reference_key */
     uint64_t bytes;
+    uint64_t argument_bytes, weight_bytes; /* by their forms; 0: not known */
+    bool sized;                            /* these were looked for */
 };
 
 struct memory_plans {
@@ -37,6 +40,12 @@ void memory_plans_deinit(struct memory_plans *plans);
 void memory_plans_note(struct memory_plans *plans, const char *hash, uint64_t bytes);
 /* 0: not known. */
 uint64_t memory_plans_find(struct memory_plans *plans, const char *hash);
+
+/* What arguments and weights take by their forms. False: that was not looked for. */
+bool memory_plans_sized(struct memory_plans *plans, const char *hash, uint64_t *argument_bytes,
+                        uint64_t *weight_bytes);
+void memory_plans_size(struct memory_plans *plans, const char *hash, uint64_t argument_bytes,
+                       uint64_t weight_bytes);
 
 /* Of a problem whose calls have so many bytes of arguments, and whose models have such weights. */
 uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes);

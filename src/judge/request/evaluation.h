@@ -1,8 +1,9 @@
 /* evaluation: what is judged, and by which settings.
  *
  * Everything is the caller's of session_evaluate and outlives the evaluation. Written by
- * session_evaluate (evaluate.c) before the first stage; stages only read it, except `largest`
- * of a torch problem, which is found with the reference.
+ * session_evaluate (evaluate.c) before the first stage; stages only read it, except the sizes of a
+ * torch problem: its forms are looked at before its reference is opened, and `largest` is found
+ * with that.
  */
 #pragma once
 
@@ -43,6 +44,7 @@ struct evaluation_job {
     char reference_hash[HASH_HEX_BYTES]; /* of the problem and of the settings of its reference */
     uint64_t weight_seed;  /* from which the weights of all references and candidates follow */
     struct layout largest; /* of all calls of the problem */
+    uint64_t argument_bytes, weight_bytes; /* torch: of a call, by their forms; 0: not known */
 };
 
 /* The settings, or what the problem states of itself where they say nothing. */

@@ -176,9 +176,11 @@ $(ROOT)/build/tests/%: $(OBJ)/tests/%.o $(TEST_PARTS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS) -lffi
 
+$(ROOT)/build/fuzz/fuzz_rl_compute: $(OBJ)/src/cli/rl/rows.o
 $(ROOT)/build/fuzz/%: $(OBJ)/fuzz/%.o $(LIBRARY)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(subst fuzzer-no-link,fuzzer,$(SANITIZE)) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(subst fuzzer-no-link,fuzzer,$(SANITIZE)) -pie $(LDFLAGS) -o $@ \
+		$(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 # Stand-ins for libraries of hardware that CI has none of (tests/fake).
 $(ROOT)/build/tests/fake/%.so: tests/fake/%.c $(wildcard src/device/*.h src/judge/trace/*.h)

@@ -51,6 +51,7 @@ static void choose(const char *list, uint8_t byte, char text[SETTING_BYTES])
     size_t count = 0;
     while (warpgym_rl_word(list, count))
         count++;
+    check(count > 0);
     snprintf(text, SETTING_BYTES, "%s=%s", list, warpgym_rl_word(list, byte % count));
 }
 

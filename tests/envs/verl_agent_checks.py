@@ -7,6 +7,7 @@ tests/system/test_verl_real.py runs it where a Python has what verl imports.
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from conftest import EXAMPLES
@@ -41,15 +42,18 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
+    """Its sockets lie in a folder of a short name: the system takes no path beyond 107 bytes."""
     paths = os.pathsep.join([*sys.path, os.environ.get("PYTHONPATH", "")])
-    ray.init(
-        num_cpus=64,
-        include_dashboard=False,
-        log_to_driver=True,
-        runtime_env={"env_vars": {"PYTHONPATH": paths, "CUDA_VISIBLE_DEVICES": ""}},
-    )
-    yield
-    ray.shutdown()
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+        ray.init(
+            num_cpus=64,
+            include_dashboard=False,
+            log_to_driver=True,
+            runtime_env={"env_vars": {"PYTHONPATH": paths, "CUDA_VISIBLE_DEVICES": ""}},
+            _temp_dir=folder,
+        )
+        yield
+        ray.shutdown()
 
 
 def samples(count, problem="softmax"):

@@ -10,7 +10,9 @@ import support
 GYM = support.ROOT / ".venv-gym"
 
 
-def run_checks(paths, environment, variables, basetemp, *, python=GYM / "bin" / "python"):
+def run_checks(
+    paths, environment, variables, basetemp, *, python=GYM / "bin" / "python", limit_s=None
+):
     """Fails with what pytest said; skips where packages are away."""
     if not (GYM / "requirements.sha256").is_file():
         pytest.skip("no .venv-gym: ./setup.sh gym makes it, or says why it cannot")
@@ -32,7 +34,7 @@ def run_checks(paths, environment, variables, basetemp, *, python=GYM / "bin" / 
         cwd=support.ROOT,
         capture_output=True,
         text=True,
-        timeout=support.TIMEOUT_S * len(paths),
+        timeout=limit_s or support.TIMEOUT_S * len(paths),
     )
     if run.returncode == 5 and "SKIPPED" in run.stdout:
         pytest.skip(run.stdout.split("SKIPPED", 1)[1].splitlines()[0])
@@ -40,12 +42,12 @@ def run_checks(paths, environment, variables, basetemp, *, python=GYM / "bin" / 
     return run.stdout
 
 
-def run_own_checks(paths, warpgym, tmp_path):
+def run_own_checks(paths, warpgym, tmp_path, **options):
     """Checks of ours that find the command and the test programs by these two variables."""
     programs = {
         "TEST_WARPGYM": str(support.WARPGYM),
         "TEST_BUILD": str(support.WARPGYM.parent / "build" / "tests"),
     }
     (tmp_path / "checks").mkdir()
-    out = run_checks(paths, warpgym.environment, programs, tmp_path / "checks")
+    out = run_checks(paths, warpgym.environment, programs, tmp_path / "checks", **options)
     assert " skipped" not in out, out[-2000:]

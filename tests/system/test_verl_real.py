@@ -3,29 +3,19 @@ WARPGYM_TEST_VERL_PYTHON names a Python that has verl with hydra-core, torchdata
 pybind11, TransferQueue and pytest."""
 
 import os
-import subprocess
 
+import gym_packages
 import pytest
-import support
 
 PYTHON = os.environ.get("WARPGYM_TEST_VERL_PYTHON", "")
 LIMIT_S = 1200
 
 
+@pytest.mark.skipif(
+    not PYTHON, reason="no verl: WARPGYM_TEST_VERL_PYTHON names no Python that has it"
+)
 @pytest.mark.parametrize("checks", ["verl_agent_checks.py", "verl_trainer_checks.py"])
-def test_with_verl(checks, tmp_path):
-    if not PYTHON:
-        pytest.skip("no verl: WARPGYM_TEST_VERL_PYTHON names no Python that has it")
-    variables = {"PYTHONPATH": str(support.ROOT / "python"), "HF_HUB_OFFLINE": "1"}
-    run = subprocess.run(
-        [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", tmp_path / "own"]
-        + [f"tests/envs/{checks}"],
-        check=False,
-        env=os.environ | variables,
-        cwd=support.ROOT,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
+def test_with_verl(checks, warpgym, tmp_path):
+    gym_packages.run_own_checks(
+        [f"tests/envs/{checks}"], warpgym, tmp_path, python=PYTHON, limit_s=LIMIT_S
     )
-    assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
-    assert " skipped" not in run.stdout

@@ -139,6 +139,7 @@ class Child:
         self.memory = None
         self.opened = ()  # what the judge reads from outside, until it says something
         self.outputs = None
+        self.next_bytes = 0  # of outputs that FILL has released
         self.arguments = ()  # the same, as calls are made
         self.tensors = []  # of each slot
         self.promised = None  # promises.look: of each tensor, names
@@ -446,6 +447,7 @@ class Child:
         _, slots = wire.HEAD.unpack_from(message)
         count, self.cases, slot_bytes = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
         self.inputs = self.arguments = self.tensors = self.outputs = None
+        self.next_bytes = 0
         if descriptors:
             self._map_memory(message, descriptors)
         at = wire.HEAD.size + wire.LAYOUT_HEAD.size
@@ -536,7 +538,17 @@ class Child:
             return []
         return [(tensor, tensor.clone()) for tensor in held]
 
+    def _release_outputs(self):
+        """The judge has copies of what was answered, and draws take as much memory again. Small
+        ones stay where they are: a cache would see it."""
+        if isinstance(self.device, gpu.Cpu) and self._output_bytes() > SPARE_BYTES:
+            self.next_bytes, self.outputs = self._output_bytes(), None
+
+    def _output_bytes(self):
+        return sum(tensor.nbytes for tensor in self.outputs or [])
+
     def fill(self, shift, seed):
+        self._release_outputs()
         for tensor, spare in self.spares:
             spare.copy_(tensor)
         generators = self.device.generators()
@@ -581,7 +593,7 @@ class Child:
 
     def wake(self, warm_ups):
         """All that a call needs beside its inputs and its seed; then the call, if it comes."""
-        output_bytes = sum(tensor.nbytes for tensor in self.outputs or [])
+        output_bytes = self._output_bytes() or self.next_bytes
         self.outputs = None
         self.device.stretch(output_bytes)
         self._warm_up(warm_ups)

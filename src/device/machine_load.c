@@ -187,6 +187,29 @@ double load_memory_percent(const struct load *load)
     return 100 * (1 - (double)load->memory_available / (double)load->memory);
 }
 
+uint64_t load_parse_kills(const char *text)
+{
+    static const char key[] = "\noom_kill ";
+    uint64_t count = 0;
+    const char *at = strstr(text, key);
+    if (!at)
+        return 0;
+    at += sizeof key - 1;
+    return next_number(&at, &count) ? count : 0;
+}
+
+uint64_t load_memory_kills(void)
+{
+    struct err ignored;
+    char *text;
+    size_t bytes;
+    if (file_read("/proc/vmstat", MOST_BYTES, &text, &bytes, &ignored) < 0)
+        return 0;
+    uint64_t count = load_parse_kills(text);
+    mem_free(text);
+    return count;
+}
+
 uint64_t load_available_bytes(void)
 {
     struct load load = {0};

@@ -19,11 +19,15 @@ double load_memory_percent(const struct load *load); /* negative: not known */
 /* Bytes that a process here may still take: of this machine, or what its control groups leave, if
  * that is less. 0: not known. */
 uint64_t load_available_bytes(void);
+/* Processes that the system ended since it started because memory ran out, of all groups; 0: not
+ * known. */
+uint64_t load_memory_kills(void);
 /* Bytes that this process's control group and those around it leave before one of them kills, what
  * can be dropped of files not counted; UINT64_MAX: there is no bound. `root` stands before all
  * paths: "" but in tests. */
 uint64_t load_group_available(const char *root);
 
-/* The parts of load_read that take text: of /proc/stat and of /proc/meminfo. */
+/* The parts that take text: of /proc/stat, of /proc/meminfo and of /proc/vmstat. */
 void load_parse_stat(const char *text, struct load *load);
 void load_parse_meminfo(const char *text, struct load *load);
+uint64_t load_parse_kills(const char *text);

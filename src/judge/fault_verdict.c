@@ -156,6 +156,13 @@ static void blame_judge(struct session *session, const struct err *err, struct e
         end_with(ending, STATUS_INFRASTRUCTURE_ERROR, err_name(err->code), "%s", err->text);
 }
 
+/* Whether the system kills processes because memory is missing: it takes a large one, whosever
+ * doing that is. */
+static bool was_for_memory(const struct session *session, const struct ending *ending)
+{
+    return ending->killed && !session->lease.gpu && load_memory_kills() > session->memory_kills;
+}
+
 /* A reference causes neither that its process is killed nor that none can be made. */
 static void blame_reference(struct session *session, const struct err *err, struct ending *ending)
 {
@@ -166,6 +173,8 @@ static void blame_reference(struct session *session, const struct err *err, stru
         return;
     if (failed->failure == FAILED_MEMORY && !session->lease.retry_alone)
         end_as_too_large(session, failed->text, ending);
+    else if (was_for_memory(session, ending) && !session->lease.retry_alone)
+        end_as_too_large(session, "the system ended a process because memory ran out", ending);
     else if (failed->failure == FAILED_PROBLEM)
         end_with(ending, STATUS_UNSUPPORTED, "problem", "problem %s cannot be judged: %s",
                  session->job.problem->id, err->text);
@@ -188,8 +197,12 @@ static void blame_candidate(struct session *session, const struct err *err,
             name_limit(session, ending);
         break;
     case ERR_CRASH:
-        end_with(ending, STATUS_RUNTIME_ERROR, ending->killed ? VERDICT_KILLED : "crash", "%s",
-                 err->text);
+        if (was_for_memory(session, ending))
+            end_with(ending, STATUS_OUT_OF_MEMORY, VERDICT_KILLED,
+                     "the system ended it because this machine's memory ran out, and it was large");
+        else
+            end_with(ending, STATUS_RUNTIME_ERROR, ending->killed ? VERDICT_KILLED : "crash", "%s",
+                     err->text);
         break;
     case ERR_TIMEOUT:
         end_with(ending, STATUS_TIMEOUT, "timeout", "%s", err->text);
@@ -232,12 +245,12 @@ static void blame_left_work(struct session *session, const struct err *err, stru
              "something else was busy on this GPU while it was timed: %s", err->text);
 }
 
-/* Of a large problem an oracle takes more than the evaluation itself. True: it was alone, and is
- * worth another attempt without one. */
+/* Of a large problem an oracle takes more than the evaluation itself. True: nothing else has the
+ * memory, and another attempt without one is worth it. */
 static bool drop_oracle(struct session *session)
 {
-    struct device_lease *lease = &session->lease;
-    if (lease->wanted != LEASE_ALONE || !session->reference.oracle)
+    const struct device_lease *lease = &session->lease;
+    if (!session->reference.oracle)
         return false;
     uint64_t planned = memory_plans_find(&session->judge->plans, session->job.reference_hash);
     uint64_t all = lease->gpu ? lease->gpu->facts.memory_bytes : load_available_bytes();
@@ -295,8 +308,9 @@ int fault_verdict(struct session *session)
         ending.killed = was_killed(session, fault->source);
     bool dropped = false;
     if (lacked_memory(session, fault, ending.killed)) {
-        dropped = drop_oracle(session);
-        session->lease.retry_alone = dropped || memory_was_crowded(session);
+        bool crowded = memory_was_crowded(session);
+        dropped = !crowded && drop_oracle(session);
+        session->lease.retry_alone = crowded || dropped;
     }
     find_ending(session, fault, &ending);
     if (ending.status == STATUS_VIOLATION)

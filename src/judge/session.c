@@ -104,6 +104,7 @@ void session_take_problem(struct session *session, const struct problem *problem
     problem_largest(problem, &session->job.largest);
     reference_key(problem, session->job.settings, session->job.reference_hash);
     session->job.argument_bytes = session->job.weight_bytes = 0;
+    session->memory_kills = load_memory_kills();
 }
 
 /* What is not planned of its GPU; nothing is planned on the CPU. */

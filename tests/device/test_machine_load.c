@@ -6,6 +6,14 @@
 
 #include <stdlib.h>
 
+TEST(memory_kills)
+{
+    assert_int_equal(load_parse_kills("nr_free_pages 5\noom_kill 7\nballoon 1\n"), 7);
+    assert_int_equal(load_parse_kills("nr_free_pages 5\ndrop_oom_kill 7\n"), 0);
+    assert_int_equal(load_parse_kills("nr_free_pages 5\noom_kill x\n"), 0);
+    assert_int_equal(load_parse_kills(""), 0);
+}
+
 TEST(stat_text)
 {
     static const struct {

@@ -193,6 +193,28 @@ def test_memory_for_an_oracle():
     assert opened(oracle=wire.NO_ORACLE).wide_model is None
 
 
+# --- memory ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("spare_bytes", "released"), [(0, True), (1 << 20, False)])
+def test_large_outputs_make_way_for_inputs(monkeypatch, spare_bytes, released):
+    """What they took is known to the wake before the next call, which clears caches by it."""
+    stretched = []
+    monkeypatch.setattr(child, "SPARE_BYTES", spare_bytes)
+    monkeypatch.setattr(gpu.Cpu, "stretch", lambda _, bytes: stretched.append(bytes))
+    made = opened()
+    message, descriptor, _ = map_message(made, 1)
+    made.map(message, [descriptor])
+    made.fill(0, 1)
+    made.call(wire.RUN, 1, [])
+    held = made.outputs
+    made.fill(0, 2)
+    assert (made.outputs is None) == released
+    assert made.outputs is None or made.outputs is held
+    made.wake(0)
+    assert stretched == [5 * 4 * 4 + 6 * 8]
+
+
 # --- sizes ---------------------------------------------------------------------------------------
 
 BLOCK = 4096  # slots are whole pages

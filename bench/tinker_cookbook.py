@@ -104,7 +104,8 @@ def arguments():
     parser.add_argument("--only", default=",".join(ARMS), help="some of them, with commas between")
     parser.add_argument("--out", type=Path, help="keeps every run's figures (JSON)")
     asked = parser.parse_args()
-    if support.captured([asked.python, "-c", "import tinker_cookbook"]).returncode:
+    probe = [asked.python, "-c", "import tinker_cookbook"]
+    if not asked.python.is_file() or support.captured(probe).returncode:
         parser.error(f"{asked.python} has no tinker-cookbook: ./setup.sh gym, or name another one")
     return asked
 

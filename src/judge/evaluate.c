@@ -369,6 +369,7 @@ void session_evaluate(struct session *session, const struct problem *problem,
     session_take_problem(session, problem);
     session->job.candidate = candidate;
     session->trials.shift_passed = false;
+    session->trials.reference_bytes = 0;
     session->lease.wanted = LEASE_SHARED;
     session->lease.cancelled = session->job.cancelled;
     session->verdict = verdict;

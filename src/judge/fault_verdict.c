@@ -4,6 +4,7 @@
 #include "judge/request/judge_settings.h"
 #include "judge/session_internal.h"
 #include "problem/simple.h"
+#include "sandbox/memory_use.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -163,6 +164,27 @@ static bool was_for_memory(const struct session *session, const struct ending *e
     return ending->killed && !session->lease.gpu && load_memory_kills() > session->memory_kills;
 }
 
+/* Whether the candidate has had more than its reference, and half of what it may have beyond that:
+ * the kernel may take the other one for it. */
+static bool candidate_crowds(const struct session *session, struct ending *ending)
+{
+    uint64_t reference = session->trials.reference_bytes;
+    uint64_t own = run_settings(session->job.settings)->memory_bytes;
+    uint64_t took = memory_use_peak_bytes(session->candidate.process.pid);
+    if (reference == 0 || took <= reference + own / 2)
+        return false;
+    end_with(ending, STATUS_OUT_OF_MEMORY, "out_of_memory",
+             "it took %.1f GiB where the reference takes %.1f, and this machine's memory ran out",
+             (double)took / GIB, (double)reference / GIB);
+    return true;
+}
+
+static void blame_memory(struct session *session, struct ending *ending)
+{
+    if (!candidate_crowds(session, ending))
+        end_as_too_large(session, "the system ended a process because memory ran out", ending);
+}
+
 /* A reference causes neither that its process is killed nor that none can be made. */
 static void blame_reference(struct session *session, const struct err *err, struct ending *ending)
 {
@@ -174,7 +196,7 @@ static void blame_reference(struct session *session, const struct err *err, stru
     if (failed->failure == FAILED_MEMORY && !session->lease.retry_alone)
         end_as_too_large(session, failed->text, ending);
     else if (was_for_memory(session, ending) && !session->lease.retry_alone)
-        end_as_too_large(session, "the system ended a process because memory ran out", ending);
+        blame_memory(session, ending);
     else if (failed->failure == FAILED_PROBLEM)
         end_with(ending, STATUS_UNSUPPORTED, "problem", "problem %s cannot be judged: %s",
                  session->job.problem->id, err->text);

@@ -109,6 +109,8 @@ static int check_answer_memory(struct trials *trials)
     const struct child *child = &trials->reference->child;
     uint64_t copies = child_copies_grow(trials->candidate, child);
     uint64_t candidate = copies ? memory_use_peak_bytes(child->process.pid) : 0;
+    if (candidate > 0)
+        trials->state->reference_bytes = candidate;
     return check_memory(trials, copies + child_copies_grow(child, child), candidate);
 }
 

@@ -64,7 +64,8 @@ struct trial_state {
     struct gpu_staging gpu;
     uint64_t noise;    /* of the trial at hand: seeds what layers draw, in both children alike */
     bool shift_passed; /* shifted inputs gave finite answers, which were right */
-    double most_ms;    /* that a call of the reference's took, or making its inputs */
+    uint64_t reference_bytes; /* PyTorch on the CPU: that it has had at the most; 0: not known */
+    double most_ms;           /* that a call of the reference's took, or making its inputs */
     struct cpu_affinity affinity;
     int place; /* sessions with other places use other processors, if there are enough */
 };

@@ -59,9 +59,8 @@ static void find_sizes(struct session *session, struct opening *opening)
 {
     const struct evaluation_job *job = &session->job;
     int64_t start_ns = clock_now_ns();
-    if (session_is_sized(session))
+    if (job->problem->cases_from || session_is_sized(session) || !torch_find_sizes(opening))
         return;
-    torch_find_sizes(opening);
     session_keep_sizes(session);
     log_write(LOG_LEVEL_DEBUG, "judge", "arguments take %.3f GiB, weights %.3f: found in %.0f ms",
               (double)job->argument_bytes / GIB, (double)job->weight_bytes / GIB,

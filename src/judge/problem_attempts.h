@@ -43,8 +43,8 @@ struct probe {
 NODISCARD int probe_run(struct probe *probe);
 /* Whether every attempt has been refused, and a brief audit needs no more trials. */
 bool probe_is_settled(const struct probe *probe);
-/* More trials, as time allows, while an attempt has passed them all: what a candidate could keep up
- * is no chance of a few draws. */
+/* More trials, as time allows, while an attempt passes: what a candidate could keep up is no chance
+ * of a few draws. -1: cancelled. */
 NODISCARD int probe_confirm(struct probe *probe);
 /* Draws as many inputs as a trial does, and only looks whether they are new. */
 NODISCARD int probe_draw(struct probe *probe);

@@ -3,8 +3,9 @@
  * A judge is only as good as its problems. Each *attempt* below answers without doing the work; a
  * problem is sound if every attempt fails in at least one trial, as a candidate that made it would.
  * Trials are those of an evaluation: every check row and the first time row (native), three draws
- * of inputs (torch), and up to 32 of which only the inputs are looked at. Where an attempt passes
- * them all it is made on five more draws, since it may be by chance. An audit is made where
+ * of inputs (torch), and up to 32 of which only the inputs are looked at. An attempt that passes
+ * them all is made on five more draws, and has to pass three fourths of all: it may have been by
+ * chance, and a candidate needs no more draws than the first ones. An audit is made where
  * candidates are judged: native problems on the CPU, PyTorch problems on a GPU if there is one
  * (setting torch.device), where no tensor passes through the host (measure/tensor_work.h). What
  * only machines lack (the GPU's memory, the judge's kernels) is an error of the audit's.
@@ -35,7 +36,7 @@ struct attempt {
     const char *name;   /* "zeros", "without the last slice of `x` along axis 1" */
     const char *code;   /* of the catalogue */
     uint32_t trials;    /* in which it applied */
-    uint32_t passed;    /* of those; == trials > 0: the problem can be gamed */
+    uint32_t passed;    /* of those; problem_audit_passed: the problem can be gamed */
     double worst_error; /* largest relative error over the trials, in tolerances */
     double gain;        /* times as fast as the reference, if it were the answer; NaN: not known */
 };
@@ -74,7 +75,7 @@ NODISCARD int problem_audit_run(struct judge *judge, const struct problem *probl
                                 struct problem_audit *audit, struct err *err);
 void problem_audit_deinit(struct problem_audit *audit);
 
-/* Whether it passed wherever it applied. */
+/* Whether it passed wherever it applied, or in three of four of more draws. */
 bool problem_audit_passed(const struct attempt *attempt);
 /* Whether it did so without the work: lower precision takes all of it. */
 bool problem_audit_worthless(const struct attempt *attempt);

@@ -104,7 +104,6 @@ void session_take_problem(struct session *session, const struct problem *problem
     problem_largest(problem, &session->job.largest);
     reference_key(problem, session->job.settings, session->job.reference_hash);
     session->job.argument_bytes = session->job.weight_bytes = 0;
-    session->memory_kills = load_memory_kills();
 }
 
 /* What is not planned of its GPU; nothing is planned on the CPU. */
@@ -240,8 +239,10 @@ int session_take_share(struct session *session)
         lease->share = slots_for(lease, lease->bytes);
     if (device_lease_take_slots(lease, &err) < 0)
         return fault_verdict_of_judge(session, &err);
-    if (!had_some)
+    if (!had_some) {
+        session->memory_kills = load_memory_kills();
         wake_warm_pools(lease->unit);
+    }
     if (!had_some && (lease->unit || lease->wanted == LEASE_ALONE))
         evict_references(session);
     return 0;

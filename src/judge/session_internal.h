@@ -38,7 +38,7 @@ struct session {
     struct child candidate;
     struct trial_state trials;
     struct fault fault;
-    uint64_t memory_kills;  /* of this machine, when it took the problem */
+    uint64_t memory_kills;  /* of this machine, when it had its share of the memory */
     int64_t stage_ns;       /* when the stage at hand began, */
     double stage_waited_ms; /* and lease.waited_ms then */
 };

@@ -80,8 +80,9 @@ static void slot_check_cancelled(struct slot *slot)
 static bool is_lasting(const struct verdict *verdict)
 {
     const char *class = verdict->error_class;
+    bool machine = class && (strcmp(class, VERDICT_KILLED) == 0 || strcmp(class, "memory") == 0);
     return verdict->status != STATUS_INFRASTRUCTURE_ERROR && verdict->status != STATUS_TIMEOUT &&
-           verdict->status != STATUS_CANCELLED && !(class && strcmp(class, VERDICT_KILLED) == 0);
+           verdict->status != STATUS_CANCELLED && !machine;
 }
 
 /* Retries until the store accepts the verdict, so that it need not be evaluated again. */

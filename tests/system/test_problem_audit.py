@@ -99,14 +99,18 @@ def test_outcome_is_in_the_verdict(warpgym, tmp_path, name, device, on_gpu):
 LATER = "torch.draws = getattr(torch, 'draws', 0) + 1; return [torch.rand(64, 32) - int({})]"
 
 
-@pytest.mark.parametrize(("later", "outcome"), [("torch.draws < 14", "sound"), ("1", "gameable")])
+# Whether zeros are the answer to a draw, and what the audit makes of it.
+CHANCES = [("torch.draws < 14", "sound"), ("torch.draws % 7 > 0", "gameable"), ("1", "gameable")]
+
+
+@pytest.mark.parametrize(("later", "outcome"), CHANCES)
 def test_an_attempt_that_passes_by_chance(warpgym, tmp_path, later, outcome):
     write(tmp_path / "late.py", module("Model", LATER.format(later), "torch.relu(x)"))
     run = warpgym("problem", "check", "--json", "late.py", expect=None)
     zeros = next(one for one in json.loads(run.out)["attempts"] if one["attempt"] == "zeros")
     assert zeros["trials"] == 8 if outcome == "gameable" else zeros["trials"] > 3, zeros
     assert zeros["let_through"] >= 3, zeros
-    assert (zeros["let_through"] == zeros["trials"]) == (outcome == "gameable"), zeros
+    assert (zeros["let_through"] >= 6) == (outcome == "gameable"), zeros
     answer = write(tmp_path / "answer.py", module("ModelNew", LATER.format(later), "torch.relu(x)"))
     run = warpgym.eval("--no-timing", "-s", "audit.budget_ms=60s", "-p", "late.py", answer)
     assert run.verdict["problem_audit"]["outcome"] == outcome, run

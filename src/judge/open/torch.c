@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #define GIB ((double)(1 << 30))
+#define SIZES_MS 5000 /* forms take less, and an evaluation can do without them */
+#define SIZES_BYTES ((uint64_t)1 << 30)
 
 struct child_memory {
     struct child *child;
@@ -72,8 +74,10 @@ static uint32_t precision_of(const struct evaluation_job *job)
 static uint64_t problem_memory(const struct opening *opening, uint32_t role)
 {
     const struct reference *reference = opening->reference;
-    if (role == WIRE_REFERENCE || role == WIRE_SIZES)
+    if (role == WIRE_REFERENCE)
         return SPAWNER_ALL;
+    if (role == WIRE_SIZES)
+        return SIZES_BYTES;
     if (role != WIRE_CANDIDATE)
         return 0;
     return OPENING_COPIES * (reference->torch_layout.bytes + reference_weight_bytes(reference)) +
@@ -140,11 +144,13 @@ static int open_child(struct opening *opening, struct child *child,
     if (descriptors[0] < 0)
         return descriptors[0];
     fill_open(opening, source, &open);
-    if (!source->own_process)
-        start.process = spawner_take_reserved(opening->reserve);
+    if (source->role == WIRE_SIZES && start.limit.ms > SIZES_MS)
+        start.limit = (struct time_limit){.ms = SIZES_MS};
     int result = spawner_standby(opening->spawner,
                                  opening->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH, &start.standby,
                                  err);
+    if (result == 0 && !source->own_process)
+        start.process = spawner_take_reserved(opening->reserve);
     if (result == 0)
         result = spawner_start(opening->spawner, source->no_gpu ? NULL : opening->unit,
                                start.gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
@@ -230,7 +236,7 @@ static int check_memory(struct opening *opening, uint64_t argument_bytes, uint64
     return result;
 }
 
-void torch_find_sizes(struct opening *opening)
+bool torch_find_sizes(struct opening *opening)
 {
     struct err err = {0};
     struct child child = {0};
@@ -242,12 +248,14 @@ void torch_find_sizes(struct opening *opening)
                                   .count = 1,
                                   .own_process = true,
                                   .no_gpu = true};
-    if (!problem->cases_from && open_child(opening, &child, &source, &opened, &err) == 0 &&
-        wire_check_opened(&opened, &err) == 0 && opened.weight_bytes <= LIMIT_TENSOR_BYTES) {
+    int result = open_child(opening, &child, &source, &opened, &err);
+    if (result == 0 && wire_check_opened(&opened, &err) == 0 &&
+        opened.weight_bytes <= LIMIT_TENSOR_BYTES) {
         opening->job->argument_bytes = opened.layout.bytes;
         opening->job->weight_bytes = opened.weight_bytes;
     }
     child_close(&child);
+    return result != ERR_CANCELLED && result != ERR_IO && result != ERR_MISSING;
 }
 
 /* Rather than make inputs that leave nothing for the rest. */

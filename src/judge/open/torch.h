@@ -18,5 +18,6 @@
 int torch_open_reference(struct opening *opening);
 int torch_open_candidate(struct opening *opening);
 /* The job's argument_bytes and weight_bytes, in a process without a GPU: before any of a device's
- * memory is taken. They stay 0 where a form depends on values. */
-void torch_find_sizes(struct opening *opening);
+ * memory is taken. They stay 0 where a form depends on values. False: it was cancelled, or there
+ * was no process for it, which says nothing of the problem. */
+bool torch_find_sizes(struct opening *opening);

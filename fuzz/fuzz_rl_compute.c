@@ -25,11 +25,10 @@ static void check(bool good)
         abort();
 }
 
-static void count(void *context, const char *name, double value)
+static void check_metric(void *context, const char *name, double value)
 {
-    size_t *metrics = context;
+    (void)context, (void)value;
     check(*name != '\0');
-    *metrics += !isnan(value);
 }
 
 static void check_results(const struct warpgym_rl_rows *rows,
@@ -57,7 +56,6 @@ static void choose(const char *list, uint8_t byte, char text[SETTING_BYTES])
 
 static void compute(const struct warpgym_rl_rows *rows, const char *const *settings)
 {
-    size_t metrics = 0;
     struct arena arena = {0};
     struct warpgym_rl_error error = {.text = ""};
     const struct warpgym_rl_options options = {.settings = settings, .gamma = NAN, .seed = 1};
@@ -67,8 +65,7 @@ static void compute(const struct warpgym_rl_rows *rows, const char *const *setti
         .drop = arena_alloc(&arena, rows->rows * sizeof(uint32_t)),
         .kept = arena_alloc(&arena, rows->tokens),
         .token_advantage = arena_alloc(&arena, rows->tokens * sizeof(double)),
-        .put = count,
-        .context = &metrics,
+        .put = check_metric,
     };
     if (warpgym_rl_step(rows, &options, &result, &error) == 0)
         check_results(rows, &result);

@@ -38,14 +38,21 @@ void load_parse_stat(const char *text, struct load *load)
     load->busy = load->all - ticks[3] - ticks[4];
 }
 
-static uint64_t read_kilobytes(const char *text, const char *key)
+/* The number behind the key, 0 where there is none. */
+static uint64_t number_behind(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
-    uint64_t count = 0;
+    uint64_t number = 0;
     if (!at)
         return 0;
     at += strlen(key);
-    return next_number(&at, &count) && count <= UINT64_MAX / 1024 ? count * 1024 : 0;
+    return next_number(&at, &number) ? number : 0;
+}
+
+static uint64_t read_kilobytes(const char *text, const char *key)
+{
+    uint64_t count = number_behind(text, key);
+    return count <= UINT64_MAX / 1024 ? count * 1024 : 0;
 }
 
 void load_parse_meminfo(const char *text, struct load *load)
@@ -109,12 +116,8 @@ static uint64_t cached_bytes(const struct group_kind *kind, const char *director
 {
     char *text = text_of(directory, "memory.stat");
     uint64_t sum = 0;
-    for (size_t i = 0; text && i < 2; i++) {
-        const char *at = strstr(text, kind->caches[i]);
-        uint64_t bytes = 0;
-        if (at && (at += strlen(kind->caches[i])) && next_number(&at, &bytes))
-            sum += bytes;
-    }
+    for (size_t i = 0; text && i < 2; i++)
+        sum += number_behind(text, kind->caches[i]);
     mem_free(text);
     return sum;
 }
@@ -189,23 +192,13 @@ double load_memory_percent(const struct load *load)
 
 uint64_t load_parse_kills(const char *text)
 {
-    static const char key[] = "\noom_kill ";
-    uint64_t count = 0;
-    const char *at = strstr(text, key);
-    if (!at)
-        return 0;
-    at += sizeof key - 1;
-    return next_number(&at, &count) ? count : 0;
+    return number_behind(text, "\noom_kill ");
 }
 
 uint64_t load_memory_kills(void)
 {
-    struct err ignored;
-    char *text;
-    size_t bytes;
-    if (file_read("/proc/vmstat", MOST_BYTES, &text, &bytes, &ignored) < 0)
-        return 0;
-    uint64_t count = load_parse_kills(text);
+    char *text = text_of("/proc", "vmstat");
+    uint64_t count = text ? load_parse_kills(text) : 0;
     mem_free(text);
     return count;
 }

@@ -87,9 +87,6 @@ static int go_on(struct probe *probe)
     struct err err;
     if (!is_over(probe))
         return make_way(probe);
-    probe->cut = true;
-    if (probe->optional)
-        return -1;
     (void)!err_set(&err, ERR_CANCELLED, "its time is over");
     return fail(probe, &err);
 }
@@ -746,12 +743,9 @@ int probe_confirm(struct probe *probe)
 {
     struct fault *fault = &probe->session->fault;
     int result = 0;
-    probe->optional = true;
     for (int i = 0; i < TRIALS_MORE && result == 0 && has_passed(probe); i++)
         result = probe_run(probe);
-    if (result == 0 || probe->cut)
-        return 0;
-    if (fault->err.code == ERR_CANCELLED && !is_over(probe))
+    if (result < 0 && fault->err.code == ERR_CANCELLED && !is_over(probe))
         return -1;
     fault->source = FAULT_NONE; /* what the trials before found holds without it */
     return 0;

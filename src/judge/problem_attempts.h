@@ -32,8 +32,6 @@ struct probe {
     uint32_t outputs;
     uint64_t digests[2][LIMIT_ARGUMENTS]; /* of the inputs, and of the other draw's */
     double reference_ms;
-    bool optional; /* its time may end it, which is no fault then */
-    bool cut;      /* and did */
     /* of all trials */
     char (*draws)[HASH_HEX_BYTES]; /* of the inputs of each draw */
     uint32_t draw_count, draws_repeated;

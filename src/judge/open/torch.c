@@ -91,14 +91,22 @@ struct child_source {
     size_t bytes;
     int descriptors[3]; /* as wire_open has them, the caller's */
     uint32_t count;
-    bool own_process; /* none of those that are reserved for reference and candidate */
-    bool no_gpu;
 };
 
-static void fill_open(const struct opening *opening, const struct child_source *source,
-                      struct wire_open *open)
+/* Processes are reserved for reference and candidate alone, and sizes need no GPU. */
+static bool has_reserved(uint32_t role)
 {
-    uint32_t role = source->role;
+    return role == WIRE_REFERENCE || role == WIRE_CANDIDATE;
+}
+
+static const struct gpu_context *gpu_of(const struct opening *opening, uint32_t role)
+{
+    return role == WIRE_SIZES ? NULL : opening->gpu;
+}
+
+static void fill_open(const struct opening *opening, uint32_t role, struct wire_open *open)
+{
+    const struct gpu_context *gpu = gpu_of(opening, role);
     const struct settings *settings = opening->job->settings;
     const struct problem *problem = opening->job->problem;
     bool simple = problem->cases_from != NULL;
@@ -117,8 +125,7 @@ static void fill_open(const struct opening *opening, const struct child_source *
     };
     snprintf(open->entry_point, sizeof open->entry_point, "%s%s", problem->entry_point,
              role == WIRE_CANDIDATE && !simple ? "New" : "");
-    open->gpu = spawner_wire_gpu(opening->spawner,
-                                 opening->gpu && !source->no_gpu ? &opening->gpu->facts : NULL);
+    open->gpu = spawner_wire_gpu(opening->spawner, gpu ? &gpu->facts : NULL);
     enum torch_compile_mode compile = torch_settings(settings)->compile;
     if (role == WIRE_REFERENCE && !simple && compile != TORCH_EAGER)
         snprintf(open->compile, sizeof open->compile, "%s",
@@ -137,22 +144,22 @@ static int open_child(struct opening *opening, struct child *child,
                                 .builder = opening->builder,
                                 .limit = time_limit_load(opening->job->settings),
                                 .cancelled = opening->job->cancelled,
-                                .gpu = source->no_gpu ? NULL : opening->gpu,
+                                .gpu = gpu_of(opening, source->role),
                                 .lease = opening->lease};
     if (source->text)
         descriptors[0] = file_memory_from("source", source->text, source->bytes, err);
     if (descriptors[0] < 0)
         return descriptors[0];
-    fill_open(opening, source, &open);
+    fill_open(opening, source->role, &open);
     if (source->role == WIRE_SIZES && start.limit.ms > SIZES_MS)
         start.limit = (struct time_limit){.ms = SIZES_MS};
     int result = spawner_standby(opening->spawner,
                                  opening->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH, &start.standby,
                                  err);
-    if (result == 0 && !source->own_process)
+    if (result == 0 && has_reserved(source->role))
         start.process = spawner_take_reserved(opening->reserve);
     if (result == 0)
-        result = spawner_start(opening->spawner, source->no_gpu ? NULL : opening->unit,
+        result = spawner_start(opening->spawner, start.gpu ? opening->unit : NULL,
                                start.gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
                                problem_memory(opening, source->role), child, &start, opened, err);
     if (source->text)
@@ -187,8 +194,7 @@ static int make_cases(struct opening *opening, int made[2])
     struct child_source source = {.role = WIRE_CASES,
                                   .text = problem->reference_text,
                                   .bytes = problem->reference_bytes,
-                                  .count = 1,
-                                  .own_process = true};
+                                  .count = 1};
     int result = open_child(opening, &child, &source, &opened, &err);
     if (result == 0)
         result = take_cases(opening, &child, &opened, made, &err);
@@ -245,9 +251,7 @@ bool torch_find_sizes(struct opening *opening)
     struct child_source source = {.role = WIRE_SIZES,
                                   .text = problem->reference_text,
                                   .bytes = problem->reference_bytes,
-                                  .count = 1,
-                                  .own_process = true,
-                                  .no_gpu = true};
+                                  .count = 1};
     int result = open_child(opening, &child, &source, &opened, &err);
     if (result == 0 && wire_check_opened(&opened, &err) == 0 &&
         opened.weight_bytes <= LIMIT_TENSOR_BYTES) {

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -70,7 +71,8 @@ static bool find_saved(const struct tinker_service *service, const struct http_r
     return false;
 }
 
-void tinker_archive(void *context, struct http_request *request, struct http_response *response)
+static void answer_archive(void *context, struct http_request *request,
+                           struct http_response *response)
 {
     const struct tinker_service *service = context;
     const time_t until_s = (time_t)expiry_s(service);
@@ -88,8 +90,8 @@ void tinker_archive(void *context, struct http_request *request, struct http_res
     mem_free(location);
 }
 
-void tinker_external_urls(void *context, struct http_request *request,
-                          struct http_response *response)
+static void answer_external_urls(void *context, struct http_request *request,
+                                 struct http_response *response)
 {
     const struct tinker_service *service = context;
     const int64_t until_s = expiry_s(service);
@@ -187,7 +189,8 @@ static int make_file(const char *directory, const char *file, struct buf *out, s
     return result;
 }
 
-void tinker_download(void *context, struct http_request *request, struct http_response *response)
+static void answer_download(void *context, struct http_request *request,
+                            struct http_response *response)
 {
     const struct tinker_service *service = context;
     const char *file = http_query(request, "file");
@@ -211,3 +214,12 @@ void tinker_download(void *context, struct http_request *request, struct http_re
     buf_deinit(&out);
     mem_free(directory);
 }
+
+const struct http_route tinker_archive_routes[] = {
+    {HTTP_GET, TINKER_CHECKPOINT "/archive", answer_archive, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, TINKER_CHECKPOINT "/external_weights_urls", answer_external_urls, HTTP_BLOCKS, 0,
+     NULL},
+    {HTTP_GET, TINKER_API "/archives/:run/:kind/:name", answer_download, HTTP_BLOCKS | HTTP_PUBLIC,
+     0, HTTP_QUERY("expires", "file", "key")},
+    {0},
+};

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "lm/train/checkpoint.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -190,26 +191,26 @@ static void submit(void *context, struct http_request *request, struct http_resp
                             NULL, response);
 }
 
-void tinker_save_weights(void *context, struct http_request *request,
-                         struct http_response *response)
+static void answer_save_weights(void *context, struct http_request *request,
+                                struct http_response *response)
 {
     submit(context, request, response, &save_operation);
 }
 
-void tinker_save_for_sampler(void *context, struct http_request *request,
-                             struct http_response *response)
+static void answer_save_for_sampler(void *context, struct http_request *request,
+                                    struct http_response *response)
 {
     submit(context, request, response, &sampler_operation);
 }
 
-void tinker_save_external(void *context, struct http_request *request,
-                          struct http_response *response)
+static void answer_save_external(void *context, struct http_request *request,
+                                 struct http_response *response)
 {
     submit(context, request, response, &external_operation);
 }
 
-void tinker_load_weights(void *context, struct http_request *request,
-                         struct http_response *response)
+static void answer_load_weights(void *context, struct http_request *request,
+                                struct http_response *response)
 {
     json_t *body = tinker_body(request, response);
     if (body && json_object_get(body, "session_id"))
@@ -218,8 +219,8 @@ void tinker_load_weights(void *context, struct http_request *request,
         submit(context, request, response, &load_operation);
 }
 
-void tinker_weights_info(void *context, struct http_request *request,
-                         struct http_response *response)
+static void answer_weights_info(void *context, struct http_request *request,
+                                struct http_response *response)
 {
     const json_t *body = tinker_body(request, response);
     struct tinker_saved saved;
@@ -238,8 +239,8 @@ void tinker_weights_info(void *context, struct http_request *request,
         http_set_json(response, run); /* base_model, is_lora, lora_rank, train_… */
 }
 
-void tinker_list_checkpoints(void *context, struct http_request *request,
-                             struct http_response *response)
+static void answer_list_checkpoints(void *context, struct http_request *request,
+                                    struct http_response *response)
 {
     const char *run = http_parameter(request, "run");
     json_t *record = NULL;
@@ -252,8 +253,8 @@ void tinker_list_checkpoints(void *context, struct http_request *request,
     json_decref(record);
 }
 
-void tinker_delete_checkpoint(void *context, struct http_request *request,
-                              struct http_response *response)
+static void answer_delete_checkpoint(void *context, struct http_request *request,
+                                     struct http_response *response)
 {
     struct tinker_saved saved;
     struct err err;
@@ -265,7 +266,8 @@ void tinker_delete_checkpoint(void *context, struct http_request *request,
         http_set_status(response, 204);
 }
 
-void tinker_set_ttl(void *context, struct http_request *request, struct http_response *response)
+static void answer_set_ttl(void *context, struct http_request *request,
+                           struct http_response *response)
 {
     struct tinker_saved saved;
     struct err err;
@@ -277,3 +279,15 @@ void tinker_set_ttl(void *context, struct http_request *request, struct http_res
     else
         http_set_json(response, json_object());
 }
+
+const struct http_route tinker_checkpoints_routes[] = {
+    TINKER_POST("/save_weights", save_weights, TINKER_SMALL),
+    TINKER_POST("/save_weights_for_sampler", save_for_sampler, TINKER_SMALL),
+    TINKER_POST("/save_weights_external", save_external, TINKER_SMALL),
+    TINKER_POST("/load_weights", load_weights, TINKER_SMALL),
+    TINKER_POST("/weights_info", weights_info, TINKER_SMALL),
+    TINKER_GET("/training_runs/:run/checkpoints", list_checkpoints),
+    {HTTP_DELETE, TINKER_CHECKPOINT, answer_delete_checkpoint, HTTP_BLOCKS, TINKER_SMALL, NULL},
+    {HTTP_PUT, TINKER_CHECKPOINT "/ttl", answer_set_ttl, HTTP_BLOCKS, TINKER_SMALL, NULL},
+    {0},
+};

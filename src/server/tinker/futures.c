@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "policy/tinker_proto.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -235,8 +236,8 @@ static struct tinker_future *find(struct tinker_service *service, const char *id
     return future;
 }
 
-void tinker_retrieve_future(void *context, struct http_request *request,
-                            struct http_response *response)
+static void answer_retrieve_future(void *context, struct http_request *request,
+                                   struct http_response *response)
 {
     struct tinker_service *service = context;
     const json_t *body = tinker_body(request, response);
@@ -260,8 +261,8 @@ void tinker_retrieve_future(void *context, struct http_request *request,
 }
 
 /* Only samples can be cancelled. */
-void tinker_cancel_future(void *context, struct http_request *request,
-                          struct http_response *response)
+static void answer_cancel_future(void *context, struct http_request *request,
+                                 struct http_response *response)
 {
     struct tinker_service *service = context;
     const json_t *body = tinker_body(request, response);
@@ -275,3 +276,9 @@ void tinker_cancel_future(void *context, struct http_request *request,
     tinker_future_unref(future);
     http_set_json(response, json_pack("{s:s}", "type", "cancel_future"));
 }
+
+const struct http_route tinker_futures_routes[] = {
+    TINKER_POST("/retrieve_future", retrieve_future, TINKER_SMALL),
+    TINKER_POST("/cancel_future", cancel_future, TINKER_SMALL),
+    {0},
+};

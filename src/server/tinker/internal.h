@@ -1,6 +1,6 @@
 /* internal: what the files of the Tinker API share.
  *
- *   routes.c       table of routes            sessions.c     sessions, server, telemetry
+ *   about.c        what the server is         sessions.c     sessions
  *   runs.c         training runs              queue.c        numbered requests, training thread
  *   training.c     passes and steps           checkpoints.c  save, load, list, delete
  *   files.c        what lies on disk          archive.c      download of an adapter
@@ -282,46 +282,6 @@ struct tinker_samples {
     size_t prompt_top, sample_top; /* of them, what is asked for */
 };
 void tinker_samples_write(struct buf *out, const struct tinker_samples *samples);
-
-/* Handlers; the table of routes is in routes.c. */
-#define TINKER_HANDLER(name)                                                                       \
-    void tinker_##name(void *context, struct http_request *request, struct http_response *response)
-TINKER_HANDLER(healthz);
-TINKER_HANDLER(root);
-TINKER_HANDLER(client_config);
-TINKER_HANDLER(dynamic_config);
-TINKER_HANDLER(capabilities);
-TINKER_HANDLER(telemetry);
-TINKER_HANDLER(create_session);
-TINKER_HANDLER(heartbeat);
-TINKER_HANDLER(finish_session);
-TINKER_HANDLER(list_sessions);
-TINKER_HANDLER(show_session);
-TINKER_HANDLER(create_model);
-TINKER_HANDLER(unload_model);
-TINKER_HANDLER(get_info);
-TINKER_HANDLER(list_runs);
-TINKER_HANDLER(show_run);
-TINKER_HANDLER(forward);
-TINKER_HANDLER(forward_backward);
-TINKER_HANDLER(optim_step);
-TINKER_HANDLER(save_weights);
-TINKER_HANDLER(save_for_sampler);
-TINKER_HANDLER(save_external);
-TINKER_HANDLER(load_weights);
-TINKER_HANDLER(weights_info);
-TINKER_HANDLER(list_checkpoints);
-TINKER_HANDLER(list_all_checkpoints);
-TINKER_HANDLER(delete_checkpoint);
-TINKER_HANDLER(set_ttl);
-TINKER_HANDLER(archive);
-TINKER_HANDLER(external_urls);
-TINKER_HANDLER(download);
-TINKER_HANDLER(create_sampling_session);
-TINKER_HANDLER(show_sampler);
-TINKER_HANDLER(asample);
-TINKER_HANDLER(retrieve_future);
-TINKER_HANDLER(cancel_future);
 
 /* The body as JSON; NULL: the response is a refusal. */
 json_t *tinker_body(struct http_request *request, struct http_response *response);

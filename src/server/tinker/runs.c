@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -234,8 +235,8 @@ static void create(struct tinker_service *service, json_t *body, const char *ses
     }
 }
 
-void tinker_create_model(void *context, struct http_request *request,
-                         struct http_response *response)
+static void answer_create_model(void *context, struct http_request *request,
+                                struct http_response *response)
 {
     json_t *body = tinker_body(request, response);
     const char *session = body ? tinker_word(body, "session_id", response) : NULL;
@@ -268,8 +269,8 @@ static int unload(struct tinker_service *service, struct tinker_request *request
 static const struct tinker_operation unload_operation = {"unload_model", TINKER_RESULT_JSON,
                                                          unload};
 
-void tinker_unload_model(void *context, struct http_request *request,
-                         struct http_response *response)
+static void answer_unload_model(void *context, struct http_request *request,
+                                struct http_response *response)
 {
     const json_t *body = tinker_body(request, response);
     const char *model = body ? tinker_word(body, "model_id", response) : NULL;
@@ -288,7 +289,8 @@ static json_t *info_json(const struct tinker_service *service, const char *model
                      "model_name", service->model);
 }
 
-void tinker_get_info(void *context, struct http_request *request, struct http_response *response)
+static void answer_get_info(void *context, struct http_request *request,
+                            struct http_response *response)
 {
     struct tinker_service *service = context;
     const json_t *body = tinker_body(request, response);
@@ -317,7 +319,8 @@ static json_t *page_of(json_t *all, int64_t limit, int64_t offset, const char *n
     return answer;
 }
 
-void tinker_list_runs(void *context, struct http_request *request, struct http_response *response)
+static void answer_list_runs(void *context, struct http_request *request,
+                             struct http_response *response)
 {
     int64_t limit = 20, offset = 0;
     if (http_query_int(request, "limit", 1, 100000, &limit, response) &&
@@ -325,8 +328,8 @@ void tinker_list_runs(void *context, struct http_request *request, struct http_r
         http_set_json(response, page_of(tinker_runs_list(context), limit, offset, "training_runs"));
 }
 
-void tinker_list_all_checkpoints(void *context, struct http_request *request,
-                                 struct http_response *response)
+static void answer_list_all_checkpoints(void *context, struct http_request *request,
+                                        struct http_response *response)
 {
     int64_t limit = 100, offset = 0;
     if (http_query_int(request, "limit", 1, 100000, &limit, response) &&
@@ -335,7 +338,8 @@ void tinker_list_all_checkpoints(void *context, struct http_request *request,
                                         "checkpoints"));
 }
 
-void tinker_show_run(void *context, struct http_request *request, struct http_response *response)
+static void answer_show_run(void *context, struct http_request *request,
+                            struct http_response *response)
 {
     json_t *run = NULL;
     struct err err;
@@ -344,3 +348,13 @@ void tinker_show_run(void *context, struct http_request *request, struct http_re
     else
         http_set_json(response, run);
 }
+
+const struct http_route tinker_runs_routes[] = {
+    TINKER_POST("/create_model", create_model, TINKER_SMALL),
+    TINKER_POST("/unload_model", unload_model, TINKER_SMALL),
+    TINKER_POST("/get_info", get_info, TINKER_SMALL),
+    TINKER_GET("/training_runs", list_runs),
+    TINKER_GET("/training_runs/:run", show_run),
+    TINKER_GET("/checkpoints", list_all_checkpoints),
+    {0},
+};

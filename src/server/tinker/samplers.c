@@ -1,6 +1,7 @@
 /* Samplers: frozen weights under an id, which outlives the server. */
 #include "base/file.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -100,8 +101,8 @@ static int check_model(const struct tinker_service *service, const char *base, c
     return 0;
 }
 
-void tinker_create_sampling_session(void *context, struct http_request *request,
-                                    struct http_response *response)
+static void answer_create_sampling_session(void *context, struct http_request *request,
+                                           struct http_response *response)
 {
     struct tinker_service *service = context;
     const json_t *body = tinker_body(request, response);
@@ -132,8 +133,8 @@ void tinker_create_sampling_session(void *context, struct http_request *request,
     mem_free(directory);
 }
 
-void tinker_show_sampler(void *context, struct http_request *request,
-                         struct http_response *response)
+static void answer_show_sampler(void *context, struct http_request *request,
+                                struct http_response *response)
 {
     struct tinker_service *service = context;
     const char *id = http_parameter(request, "sampler");
@@ -147,3 +148,9 @@ void tinker_show_sampler(void *context, struct http_request *request,
     mem_free(path);
     mem_free(directory);
 }
+
+const struct http_route tinker_samplers_routes[] = {
+    TINKER_POST("/create_sampling_session", create_sampling_session, TINKER_SMALL),
+    TINKER_GET("/samplers/:sampler", show_sampler),
+    {0},
+};

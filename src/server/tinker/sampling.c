@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -316,7 +317,8 @@ static char *key_of(const json_t *body)
     return session[0] && number >= 0 ? mem_printf("%s#%" PRId64, session, number) : NULL;
 }
 
-void tinker_asample(void *context, struct http_request *request, struct http_response *response)
+static void answer_asample(void *context, struct http_request *request,
+                           struct http_response *response)
 {
     struct tinker_service *service = context;
     const json_t *body = tinker_body(request, response);
@@ -352,3 +354,8 @@ void tinker_asample(void *context, struct http_request *request, struct http_res
     mem_free(key);
     mem_free(directory);
 }
+
+const struct http_route tinker_sampling_routes[] = {
+    TINKER_POST("/asample", asample, HTTP_BODY_STANDARD),
+    {0},
+};

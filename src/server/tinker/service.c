@@ -1,6 +1,8 @@
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -71,6 +73,25 @@ int tinker_service_open(struct tinker_service **out, const struct tinker_service
     }
     *out = service;
     return 0;
+}
+
+static const struct http_route *const tables[] = {
+    tinker_about_routes,    tinker_sessions_routes,    tinker_runs_routes,
+    tinker_training_routes, tinker_checkpoints_routes, tinker_archive_routes,
+    tinker_samplers_routes, tinker_sampling_routes,    tinker_futures_routes,
+};
+
+int tinker_service_add_routes(struct tinker_service *service, struct http_server *server,
+                              struct err *err)
+{
+    int result = 0;
+    for (size_t i = 0; i < COUNT(tables) && result == 0; i++) {
+        size_t count = 0;
+        while (tables[i][count].methods)
+            count++;
+        result = http_add(server, tables[i], count, service, err);
+    }
+    return result;
 }
 
 void tinker_service_stop(struct tinker_service *service)

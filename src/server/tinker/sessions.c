@@ -1,62 +1,13 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define WRITE_EVERY_MS 60000 /* how often a heartbeat is written down */
 static const char kind[] = "sessions";
-
-/* --- the server --- */
-
-void tinker_healthz(void *context, struct http_request *request, struct http_response *response)
-{
-    (void)context, (void)request;
-    http_set_json(response, json_pack("{s:s}", "status", "ok"));
-}
-
-void tinker_root(void *context, struct http_request *request, struct http_response *response)
-{
-    const struct tinker_service *service = context;
-    http_set_json(response, json_pack("{s:s, s:s}", "name", "warpgym", "model", service->model));
-}
-
-/* Bodies come as they are: the SDK compresses them only where a server asks for it. */
-void tinker_client_config(void *context, struct http_request *request,
-                          struct http_response *response)
-{
-    (void)context, (void)request;
-    http_set_json(response, json_pack("{s:b, s:b, s:b, s:I, s:I}", "pjwt_auth_enabled", 0,
-                                      "proto_compress_fwdbwd", 0, "parallel_fwdbwd_chunks", 1,
-                                      "fwdbwd_max_chunk_len", (json_int_t)1024,
-                                      "fwdbwd_max_chunk_bytes_count", (json_int_t)5000000));
-}
-
-void tinker_dynamic_config(void *context, struct http_request *request,
-                           struct http_response *response)
-{
-    (void)context, (void)request;
-    http_set_json(response,
-                  json_pack("{s:i, s:b}", "refresh_interval_sec", 300, "sample_cancel_enabled", 1));
-}
-
-void tinker_capabilities(void *context, struct http_request *request,
-                         struct http_response *response)
-{
-    const struct tinker_service *service = context;
-    http_set_json(response, json_pack("{s:[{s:s, s:I, s:b, s:b}]}", "supported_models",
-                                      "model_name", service->model, "max_context_length",
-                                      (json_int_t)service->options.positions, "trainable", 1,
-                                      "sampleable", 1));
-}
-
-/* It may hold texts of the user's errors: it is not kept. */
-void tinker_telemetry(void *context, struct http_request *request, struct http_response *response)
-{
-    (void)context, (void)request;
-    http_set_json(response, json_pack("{s:s}", "status", "accepted"));
-}
 
 /* --- sessions --- */
 
@@ -82,8 +33,8 @@ struct tinker_session *tinker_session_find(struct tinker_service *service, const
     return session;
 }
 
-void tinker_create_session(void *context, struct http_request *request,
-                           struct http_response *response)
+static void answer_create_session(void *context, struct http_request *request,
+                                  struct http_response *response)
 {
     struct tinker_service *service = context;
     const json_t *body = tinker_body(request, response);
@@ -109,7 +60,8 @@ void tinker_create_session(void *context, struct http_request *request,
                                       "(train_unembed is read as false)"));
 }
 
-void tinker_heartbeat(void *context, struct http_request *request, struct http_response *response)
+static void answer_heartbeat(void *context, struct http_request *request,
+                             struct http_response *response)
 {
     struct tinker_service *service = context;
     const json_t *body = tinker_body(request, response);
@@ -187,8 +139,8 @@ void tinker_sessions_expire(struct tinker_service *service)
         tinker_session_end(service, id);
 }
 
-void tinker_finish_session(void *context, struct http_request *request,
-                           struct http_response *response)
+static void answer_finish_session(void *context, struct http_request *request,
+                                  struct http_response *response)
 {
     const char *id = http_parameter(request, "session");
     if (!tinker_is_plain(id)) {
@@ -199,8 +151,8 @@ void tinker_finish_session(void *context, struct http_request *request,
     http_set_json(response, json_pack("{s:s}", "type", "finish_session"));
 }
 
-void tinker_list_sessions(void *context, struct http_request *request,
-                          struct http_response *response)
+static void answer_list_sessions(void *context, struct http_request *request,
+                                 struct http_response *response)
 {
     struct tinker_service *service = context;
     const struct tinker_session *session;
@@ -212,8 +164,8 @@ void tinker_list_sessions(void *context, struct http_request *request,
     http_set_json(response, json_pack("{s:o}", "sessions", list));
 }
 
-void tinker_show_session(void *context, struct http_request *request,
-                         struct http_response *response)
+static void answer_show_session(void *context, struct http_request *request,
+                                struct http_response *response)
 {
     struct tinker_service *service = context;
     const char *id = http_parameter(request, "session");
@@ -231,3 +183,12 @@ void tinker_show_session(void *context, struct http_request *request,
     http_set_json(response,
                   json_pack("{s:o, s:o}", "training_run_ids", runs, "sampler_ids", samplers));
 }
+
+const struct http_route tinker_sessions_routes[] = {
+    TINKER_POST("/create_session", create_session, TINKER_SMALL),
+    TINKER_POST("/session_heartbeat", heartbeat, TINKER_SMALL),
+    TINKER_POST("/sessions/:session/finish", finish_session, TINKER_SMALL),
+    TINKER_GET("/sessions", list_sessions),
+    TINKER_GET("/sessions/:session", show_session),
+    {0},
+};

@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "policy/tinker_proto.h"
 #include "server/tinker/internal.h"
+#include "server/tinker/routes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -81,14 +82,15 @@ static void submit_pass(struct tinker_service *service, struct http_request *req
     mem_free(pass);
 }
 
-void tinker_forward_backward(void *context, struct http_request *request,
-                             struct http_response *response)
+static void answer_forward_backward(void *context, struct http_request *request,
+                                    struct http_response *response)
 {
     submit_pass(context, request, response, "forward_backward_input", false);
 }
 
 /* Of the SDK up to 0.24. */
-void tinker_forward(void *context, struct http_request *request, struct http_response *response)
+static void answer_forward(void *context, struct http_request *request,
+                           struct http_response *response)
 {
     submit_pass(context, request, response, "forward_input", true);
 }
@@ -155,7 +157,8 @@ static int step_run(struct tinker_service *service, struct tinker_request *reque
 
 static const struct tinker_operation step_operation = {"optim_step", TINKER_RESULT_JSON, step_run};
 
-void tinker_optim_step(void *context, struct http_request *request, struct http_response *response)
+static void answer_optim_step(void *context, struct http_request *request,
+                              struct http_response *response)
 {
     json_t *body = tinker_body(request, response);
     const char *model = body ? tinker_word(body, "model_id", response) : NULL;
@@ -163,3 +166,10 @@ void tinker_optim_step(void *context, struct http_request *request, struct http_
         tinker_queue_submit(context, &step_operation, model, tinker_number(body, "seq_id"), body,
                             NULL, NULL, response);
 }
+
+const struct http_route tinker_training_routes[] = {
+    TINKER_POST("/forward", forward, HTTP_BODY_STANDARD),
+    TINKER_POST("/forward_backward", forward_backward, HTTP_BODY_STANDARD),
+    TINKER_POST("/optim_step", optim_step, TINKER_SMALL),
+    {0},
+};

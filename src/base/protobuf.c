@@ -68,6 +68,12 @@ void protobuf_bytes(struct buf *buf, unsigned field, const void *bytes, size_t c
     buf_append(buf, bytes, count);
 }
 
+void protobuf_put_sfixed32(struct buf *buf, const int32_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        append_little_endian(buf, (uint32_t)values[i], sizeof *values);
+}
+
 size_t protobuf_open(struct buf *buf, unsigned field)
 {
     append_key(buf, field, PROTOBUF_COUNTED);

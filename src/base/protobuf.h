@@ -22,6 +22,8 @@ void protobuf_float(struct buf *buf, unsigned field, float value);
 void protobuf_string(struct buf *buf, unsigned field, const char *text);
 void protobuf_bytes(struct buf *buf, unsigned field, const void *bytes, size_t count);
 void protobuf_doubles(struct buf *buf, unsigned field, const double *values, size_t count);
+/* The content of a packed field, between protobuf_open and protobuf_close: sfixed32. */
+void protobuf_put_sfixed32(struct buf *buf, const int32_t *values, size_t count);
 size_t protobuf_open(struct buf *buf, unsigned field);
 void protobuf_close(struct buf *buf, size_t mark);
 

@@ -23,14 +23,6 @@ static void put_floats(struct buf *body, const float *values, size_t count)
     }
 }
 
-static void put_ids(struct buf *body, const int32_t *ids, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t bits = htole32((uint32_t)ids[i]);
-        buf_append(body, &bits, sizeof bits);
-    }
-}
-
 static void put_wide_ids(struct buf *body, const int32_t *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -84,7 +76,7 @@ static void put_datum(struct buf *body, const struct loss *loss, const struct lm
     const size_t chunk = protobuf_open(body, DATUM_INPUT);
     const size_t text = protobuf_open(body, CHUNK_TEXT);
     const size_t tokens = protobuf_open(body, TEXT_TOKENS);
-    put_ids(body, datum->tokens, datum->count);
+    protobuf_put_sfixed32(body, datum->tokens, datum->count);
     protobuf_close(body, tokens);
     protobuf_close(body, text);
     protobuf_close(body, chunk);

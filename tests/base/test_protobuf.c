@@ -23,6 +23,7 @@ static void check_fields(const char *bytes, size_t count)
         {6, PROTOBUF_COUNTED, 0, NULL},
         {1000, PROTOBUF_COUNTED, 0, ""},
         {7, PROTOBUF_VARINT, UINT64_MAX, NULL},
+        {8, PROTOBUF_COUNTED, 0, NULL},
     };
     struct protobuf_reader reader = protobuf_reader(bytes, count);
     struct protobuf_field field;
@@ -49,8 +50,10 @@ TEST(wire)
         0x32, 0x08, 0,    0,    0,    0,    0,    0,    0xf0, 0x3f, /* 6: [1.0] */
         0xc2, 0x3e, 0x00,                                           /* 1000: "" */
         0x38, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
+        0x42, 0x08, 0x02, 0x01, 0,    0,    0xff, 0xff, 0xff, 0xff, /* 8: [258, -1] */
     };
     static const double one = 1;
+    static const int32_t two[] = {258, -1};
     struct buf buf;
     buf_init(&buf, 1000);
     protobuf_varint(&buf, 1, 150);
@@ -61,6 +64,9 @@ TEST(wire)
     protobuf_doubles(&buf, 6, &one, 1);
     protobuf_string(&buf, 1000, "");
     protobuf_varint(&buf, 7, UINT64_MAX);
+    const size_t mark = protobuf_open(&buf, 8);
+    protobuf_put_sfixed32(&buf, two, COUNT(two));
+    protobuf_close(&buf, mark);
     assert_int_equal(buf.len, sizeof wanted);
     assert_memory_equal(buf.data, wanted, sizeof wanted);
     check_fields(buf.data, buf.len);

@@ -18,14 +18,6 @@ static void put_floats(struct buf *out, const float *values, size_t count)
     }
 }
 
-static void put_ids(struct buf *out, const int32_t *ids, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t bits = htole32((uint32_t)ids[i]);
-        buf_append(out, &bits, sizeof bits);
-    }
-}
-
 static void put_offset(struct buf *out, uint64_t offset)
 {
     offset = htole64(offset);
@@ -99,7 +91,7 @@ static void put_top(struct buf *out, unsigned field, const struct lm_top *top, s
     for (size_t i = 0; i < count * width; i++) {
         const struct lm_top *cell = &top[i / width * step + i % width];
         const int32_t id = cell->id < 0 || isnan(cell->logprob) ? 0 : cell->id;
-        put_ids(out, &id, 1);
+        protobuf_put_sfixed32(out, &id, 1);
     }
     protobuf_close(out, mark);
     mark = protobuf_open(out, TOP_LOGPROBS);
@@ -120,7 +112,7 @@ static void put_sequence(struct buf *out, const struct lm_sample *sample,
     const size_t whole = protobuf_open(out, RESPONSE_SEQUENCES);
     protobuf_varint(out, SEQUENCE_REASON, sample->finish == LM_STOP ? REASON_STOP : REASON_LENGTH);
     size_t mark = protobuf_open(out, SEQUENCE_TOKENS);
-    put_ids(out, sample->tokens, sample->count);
+    protobuf_put_sfixed32(out, sample->tokens, sample->count);
     protobuf_close(out, mark);
     mark = protobuf_open(out, SEQUENCE_LOGPROBS);
     put_floats(out, sample->logprobs, sample->count);

@@ -1,6 +1,7 @@
 /* What a client asks of the server before all else. */
-#include "server/tinker/internal.h"
+#include "base/json.h"
 #include "server/tinker/routes.h"
+#include "server/tinker/state.h"
 
 static void answer_healthz(void *context, struct http_request *request,
                            struct http_response *response)

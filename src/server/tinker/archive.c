@@ -7,10 +7,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "server/tinker/internal.h"
+#include "base/mem.h"
+#include "server/tinker/files.h"
+#include "server/tinker/names.h"
 #include "server/tinker/routes.h"
+#include "server/tinker/state.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,8 +1,15 @@
-/* Saving and loading of a run's weights. */
+#include "server/tinker/checkpoints.h"
+
 #include "base/file.h"
-#include "lm/train/checkpoint.h"
-#include "server/tinker/internal.h"
+#include "base/mem.h"
+#include "lm/train/trainer.h"
+#include "server/tinker/body.h"
+#include "server/tinker/files.h"
+#include "server/tinker/names.h"
 #include "server/tinker/routes.h"
+#include "server/tinker/runs.h"
+#include "server/tinker/samplers.h"
+#include "server/tinker/state.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -146,7 +153,7 @@ static const struct tinker_operation external_operation = {"save_weights_externa
 
 /* --- load_weights --- */
 
-int tinker_load_run(struct tinker_service *service, struct tinker_request *request,
+static int load_run(struct tinker_service *service, struct tinker_request *request,
                     struct buf *result, struct err *err)
 {
     struct tinker_run *run = request->run;
@@ -176,47 +183,27 @@ int tinker_load_run(struct tinker_service *service, struct tinker_request *reque
     return code;
 }
 
-static const struct tinker_operation load_operation = {"load_weights", TINKER_RESULT_JSON,
-                                                       tinker_load_run};
+const struct tinker_operation tinker_load_operation = {"load_weights", TINKER_RESULT_JSON,
+                                                       load_run};
 
 /* --- handlers --- */
-
-static void submit(void *context, struct http_request *request, struct http_response *response,
-                   const struct tinker_operation *operation)
-{
-    json_t *body = tinker_body(request, response);
-    const char *model = body ? tinker_word(body, "model_id", response) : NULL;
-    if (model)
-        tinker_queue_submit(context, operation, model, tinker_number(body, "seq_id"), body, NULL,
-                            NULL, response);
-}
 
 static void answer_save_weights(void *context, struct http_request *request,
                                 struct http_response *response)
 {
-    submit(context, request, response, &save_operation);
+    tinker_queue_submit_body(context, &save_operation, request, response);
 }
 
 static void answer_save_for_sampler(void *context, struct http_request *request,
                                     struct http_response *response)
 {
-    submit(context, request, response, &sampler_operation);
+    tinker_queue_submit_body(context, &sampler_operation, request, response);
 }
 
 static void answer_save_external(void *context, struct http_request *request,
                                  struct http_response *response)
 {
-    submit(context, request, response, &external_operation);
-}
-
-static void answer_load_weights(void *context, struct http_request *request,
-                                struct http_response *response)
-{
-    json_t *body = tinker_body(request, response);
-    if (body && json_object_get(body, "session_id"))
-        tinker_create_from(context, body, response);
-    else if (body)
-        submit(context, request, response, &load_operation);
+    tinker_queue_submit_body(context, &external_operation, request, response);
 }
 
 static void answer_weights_info(void *context, struct http_request *request,
@@ -284,7 +271,6 @@ const struct http_route tinker_checkpoints_routes[] = {
     TINKER_POST("/save_weights", save_weights, TINKER_SMALL),
     TINKER_POST("/save_weights_for_sampler", save_for_sampler, TINKER_SMALL),
     TINKER_POST("/save_weights_external", save_external, TINKER_SMALL),
-    TINKER_POST("/load_weights", load_weights, TINKER_SMALL),
     TINKER_POST("/weights_info", weights_info, TINKER_SMALL),
     TINKER_GET("/training_runs/:run/checkpoints", list_checkpoints),
     {HTTP_DELETE, TINKER_CHECKPOINT, answer_delete_checkpoint, HTTP_BLOCKS, TINKER_SMALL, NULL},

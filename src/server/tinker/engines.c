@@ -1,8 +1,14 @@
+#include "server/tinker/engines.h"
+
 #include "base/clock.h"
 #include "base/file.h"
-#include "server/tinker/internal.h"
+#include "base/mem.h"
+#include "lm/model/model.h"
+#include "server/tinker/tinker_settings.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <utlist.h>
@@ -18,22 +24,20 @@ struct tinker_engine {
 };
 
 struct tinker_engines {
-    struct tinker_service *service;
+    const struct tinker_service_options *options;
     struct tinker_engine base; /* the server's own engine */
     pthread_mutex_t lock;      /* all below; an engine is opened under it */
     struct tinker_engine *all;
     bool stopped;
 };
 
-int tinker_engines_open(struct tinker_engines **out, struct tinker_service *service,
-                        struct err *err)
+struct tinker_engines *tinker_engines_new(const struct tinker_service_options *options)
 {
     struct tinker_engines *engines = mem_alloc(sizeof *engines);
-    engines->service = service;
-    engines->base.engine = service->options.engine;
+    engines->options = options;
+    engines->base.engine = options->engine;
     pthread_mutex_init(&engines->lock, NULL);
-    *out = engines;
-    return 0;
+    return engines;
 }
 
 static void engine_free(struct tinker_engine *engine)
@@ -57,7 +61,7 @@ void tinker_engines_stop(struct tinker_engines *engines)
     pthread_mutex_unlock(&engines->lock);
 }
 
-void tinker_engines_close(struct tinker_engines *engines)
+void tinker_engines_free(struct tinker_engines *engines)
 {
     if (!engines)
         return;
@@ -80,19 +84,19 @@ static int open_model(struct tinker_engine *engine, const struct tinker_service_
     return result < 0 ? result : lm_model_load_adapter(engine->model, engine->directory, err);
 }
 
-static int engine_new(struct tinker_engine **out, struct tinker_service *service,
+static int engine_new(struct tinker_engine **out, const struct tinker_service_options *options,
                       const char *directory, struct err *err)
 {
     struct tinker_engine *engine = mem_alloc(sizeof *engine);
     engine->directory = mem_strdup(directory);
     int result = file_is_directory(directory)
-                     ? open_model(engine, &service->options, err)
+                     ? open_model(engine, options, err)
                      : err_set(err, ERR_MISSING,
                                "the sampler's weights were deleted: of those without a name, a run "
                                "keeps the latest %" PRId64 " (tinker.unnamed)",
-                               tinker_of(service)->unnamed);
+                               tinker_settings(options->settings)->unnamed);
     if (result == 0)
-        result = lm_engine_open(&engine->engine, engine->model, &service->options.sampler, err);
+        result = lm_engine_open(&engine->engine, engine->model, &options->sampler, err);
     if (result < 0)
         engine_free(engine);
     else
@@ -119,11 +123,10 @@ static bool make_space(struct tinker_engines *engines, int64_t most)
     return true;
 }
 
-int tinker_engine_take(struct tinker_service *service, const char *directory,
+int tinker_engine_take(struct tinker_engines *engines, const char *directory,
                        struct tinker_engine **out, struct err *err)
 {
-    struct tinker_engines *engines = service->engines;
-    const int64_t most = tinker_of(service)->max_samplers;
+    const int64_t most = tinker_settings(engines->options->settings)->max_samplers;
     struct tinker_engine *engine;
     int result = 0;
     *out = &engines->base;
@@ -143,7 +146,7 @@ int tinker_engine_take(struct tinker_service *service, const char *directory,
                          " sets of weights sample, as many as tinker.max_samplers allows",
                          most);
     if (!engine && result == 0) {
-        result = engine_new(&engine, service, directory, err);
+        result = engine_new(&engine, engines->options, directory, err);
         if (result == 0)
             DL_APPEND(engines->all, engine);
     }

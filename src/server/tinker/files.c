@@ -1,24 +1,21 @@
+#include "server/tinker/files.h"
+
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/limits.h"
+#include "base/mem.h"
 #include "lm/train/checkpoint.h"
-#include "server/tinker/internal.h"
+#include "server/tinker/runs.h"
+#include "server/tinker/state.h"
 
-#include <dirent.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define RECORD_BYTES ((size_t)1 << 20)
 
-/* --- names --- */
-
-char *tinker_run_directory(const struct tinker_service *service, const char *run)
-{
-    return mem_printf("%s/%s", service->directory, run);
-}
+/* --- paths --- */
 
 char *tinker_saved_directory(const struct tinker_service *service, const struct tinker_saved *saved)
 {
@@ -31,95 +28,12 @@ char *tinker_unnamed_directory(const struct tinker_service *service, const char 
     return mem_printf("%s/%s/unnamed/%" PRIu64, service->directory, run, number);
 }
 
-/* --- small records --- */
-
-static char *record_path(const struct tinker_service *service, const char *kind, const char *id)
-{
-    return mem_printf("%s/.%s/%s.json", service->directory, kind, id);
-}
-
-int tinker_record_write(const struct tinker_service *service, const char *kind, const char *id,
-                        const json_t *record, struct err *err)
-{
-    char *path = record_path(service, kind, id), *parent = file_parent(path);
-    int result = file_make_directories(parent, 0755, err);
-    if (result == 0)
-        result = json_file_write(path, record, true, err);
-    mem_free(parent);
-    mem_free(path);
-    return result;
-}
-
-json_t *tinker_record_read(const struct tinker_service *service, const char *kind, const char *id)
-{
-    json_t *record = NULL;
-    char *path = record_path(service, kind, id);
-    if (json_file_read(path, RECORD_BYTES, &record, NULL) < 0)
-        record = NULL;
-    mem_free(path);
-    return record;
-}
-
-void tinker_record_remove(const struct tinker_service *service, const char *kind, const char *id)
-{
-    char *path = record_path(service, kind, id);
-    (void)!remove(path);
-    mem_free(path);
-}
-
-/* Calls `one` with the plain name of each entry; without ".json", where `json`. */
-static void each_entry(const char *path, bool json, void (*one)(void *context, const char *name),
-                       void *context)
-{
-    DIR *directory = opendir(path);
-    if (!directory)
-        return;
-    for (struct dirent *entry; (entry = readdir(directory));) {
-        char name[TINKER_ID_BYTES];
-        const size_t count = strlen(entry->d_name);
-        const bool ends = count > 5 && strcmp(entry->d_name + count - 5, ".json") == 0;
-        if (ends != json || count >= sizeof name)
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(json ? count - 5 : count), entry->d_name);
-        if (tinker_is_plain(name))
-            one(context, name);
-    }
-    closedir(directory);
-}
-
-struct each_record {
-    struct tinker_service *service;
-    void (*one)(struct tinker_service *service, const char *id);
-};
-
-static void call_record(void *context, const char *name)
-{
-    const struct each_record *each = context;
-    each->one(each->service, name);
-}
-
-void tinker_records_each(const struct tinker_service *service, const char *kind,
-                         void (*one)(struct tinker_service *service, const char *id))
-{
-    char *path = mem_printf("%s/.%s", service->directory, kind);
-    struct each_record each = {(struct tinker_service *)service, one};
-    each_entry(path, true, call_record, &each);
-    mem_free(path);
-}
-
 /* --- runs --- */
-
-static json_t *time_json(int64_t wall_ms)
-{
-    char text[CLOCK_TEXT_BYTES];
-    clock_text(wall_ms, text);
-    return json_text(text);
-}
 
 int tinker_run_write(const struct tinker_service *service, const struct tinker_run *run,
                      struct err *err)
 {
-    char *directory = tinker_run_directory(service, run->id);
+    char *directory = mem_printf("%s/%s", service->directory, run->id);
     char *path = mem_printf("%s/run.json", directory);
     json_t *record = json_pack("{s:s, s:s, s:s, s:b, s:I, s:b, s:b, s:b, s:b, s:s}",
                                "training_run_id", run->id, "base_model", service->model,
@@ -127,7 +41,7 @@ int tinker_run_write(const struct tinker_service *service, const struct tinker_r
                                (json_int_t)run->lora.rank, "train_mlp", run->mlp, "train_attn",
                                run->attention, "train_unembed", 0, "corrupted", 0, "session_id",
                                run->session);
-    json_put(record, "last_request_time", time_json(run->created_ms));
+    json_put(record, "last_request_time", json_time(run->created_ms));
     if (run->metadata)
         json_object_set(record, "user_metadata", run->metadata);
     int result = file_make_directories(directory, 0755, err);
@@ -216,7 +130,7 @@ static json_t *sorted(json_t *list)
 json_t *tinker_runs_list(const struct tinker_service *service)
 {
     struct listing listing = {.service = service, .list = json_array()};
-    each_entry(service->directory, false, list_run, &listing);
+    tinker_names_each(service->directory, false, list_run, &listing);
     return sorted(listing.list);
 }
 
@@ -232,7 +146,7 @@ static void put_expiry(json_t *details, const json_t *ttl)
     if (json_is_integer(ttl)) {
         const int64_t at_ms = clock_wall_ms() + json_integer_value(ttl) * 1000;
         json_put(details, "expires_ms", json_integer(at_ms));
-        json_put(details, "expires_at", time_json(at_ms));
+        json_put(details, "expires_at", json_time(at_ms));
     } else {
         json_object_del(details, "expires_ms");
         json_object_del(details, "expires_at");
@@ -260,7 +174,7 @@ int tinker_checkpoint_describe(const struct tinker_service *service,
         return result;
     char *path = details_path(service, saved), *parent = file_parent(path);
     json_t *details = json_object();
-    json_put(details, "time", time_json(clock_wall_ms()));
+    json_put(details, "time", json_time(clock_wall_ms()));
     put_expiry(details, ttl);
     if (json_is_object(metadata))
         json_put(details, "user_metadata", json_deep_copy(metadata));
@@ -359,7 +273,7 @@ static void list_checkpoints(void *context, const char *name)
     for (size_t i = 0; i < COUNT(kinds); i++) {
         char *path = mem_printf("%s/%s/%s", listing.service->directory, name, kinds[i]);
         listing.kind = kinds[i];
-        each_entry(path, false, list_checkpoint, &listing);
+        tinker_names_each(path, false, list_checkpoint, &listing);
         mem_free(path);
     }
 }
@@ -370,7 +284,7 @@ json_t *tinker_checkpoints_list(const struct tinker_service *service, const char
     if (run)
         list_checkpoints(&listing, run);
     else
-        each_entry(service->directory, false, list_checkpoints, &listing);
+        tinker_names_each(service->directory, false, list_checkpoints, &listing);
     return sorted(listing.list);
 }
 
@@ -379,7 +293,7 @@ void tinker_checkpoints_expire(const struct tinker_service *service)
     struct listing listing = {.service = service, .list = json_array()};
     const json_t *one;
     size_t i;
-    each_entry(service->directory, false, list_checkpoints, &listing);
+    tinker_names_each(service->directory, false, list_checkpoints, &listing);
     json_array_foreach(listing.list, i, one)
     {
         const json_t *expires = json_object_get(one, "expires_ms");

@@ -1,15 +1,46 @@
+#include "server/tinker/futures.h"
+
 #include "base/clock.h"
+#include "base/mem.h"
 #include "policy/tinker_proto.h"
-#include "server/tinker/internal.h"
+#include "server/tinker/body.h"
+#include "server/tinker/names.h"
 #include "server/tinker/routes.h"
+#include "server/tinker/state.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
+#include <uthash.h>
 #include <utlist.h>
 
 #define FUTURE_BYTES 1024 /* of one beside its result */
+
+struct tinker_future {
+    char id[TINKER_ID_BYTES];
+    char *key, *model; /* or NULL */
+    size_t samples;
+    atomic_size_t refs;
+    /* Below: under the lock. */
+    struct lm_engine *engine;
+    uint64_t sampling; /* the engine's number of it, while it samples, else 0 */
+    bool done;
+    /* Constant once done. */
+    enum tinker_result kind;
+    char *bytes; /* JSON text or protocol buffer; NULL: failed */
+    size_t count;
+    struct err err;
+    struct tinker_poll *polls;
+    struct tinker_future *prev, *next; /* done, oldest first */
+    UT_hash_handle by_id, by_key;
+};
+
+struct tinker_futures {
+    struct tinker_future *by_id, *by_key, *done;
+    uint64_t kept_bytes; /* of what is done */
+};
 
 /* A request that waits for a result. */
 struct tinker_poll {
@@ -22,6 +53,88 @@ struct tinker_poll {
     struct tinker_poll *prev, *next;
 };
 
+/* --- the table --- */
+
+struct tinker_futures *tinker_futures_new(void)
+{
+    return mem_alloc(sizeof(struct tinker_futures));
+}
+
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
+static struct tinker_future *find_id(const struct tinker_futures *futures, const char *id)
+{
+    struct tinker_future *found;
+    HASH_FIND(by_id, futures->by_id, id, strlen(id), found);
+    return found;
+}
+
+/* NOLINTNEXTLINE(readability-function-size) */
+static struct tinker_future *find_key(const struct tinker_futures *futures, const char *key)
+{
+    struct tinker_future *found;
+    HASH_FIND(by_key, futures->by_key, key, strlen(key), found);
+    return found;
+}
+
+/* NOLINTNEXTLINE(readability-function-size) */
+static void put(struct tinker_futures *futures, struct tinker_future *future)
+{
+    HASH_ADD(by_id, futures->by_id, id[0], strlen(future->id), future);
+    if (future->key)
+        HASH_ADD_KEYPTR(by_key, futures->by_key, future->key, strlen(future->key), future);
+}
+
+/* NOLINTNEXTLINE(readability-function-size) */
+static void take_out(struct tinker_futures *futures, struct tinker_future *future)
+{
+    HASH_DELETE(by_id, futures->by_id, future); /* NOLINT(clang-analyzer-core.NullDereference) */
+    if (future->key)
+        HASH_DELETE(by_key, futures->by_key, future); /* NOLINT(clang-analyzer-*) */
+    if (future->done) {
+        DL_DELETE(futures->done, future);
+        futures->kept_bytes -= future->count + FUTURE_BYTES;
+    }
+    tinker_future_unref(future);
+}
+
+void tinker_futures_free(struct tinker_futures *futures)
+{
+    for (struct tinker_future *future; (future = futures->by_id);)
+        take_out(futures, future);
+    mem_free(futures);
+}
+
+struct tinker_future *tinker_future_find(struct tinker_service *service, const char *key)
+{
+    struct tinker_future *future = key ? find_key(service->futures, key) : NULL;
+    return future ? tinker_future_ref(future) : NULL;
+}
+
+struct tinker_future *tinker_future_new(struct tinker_service *service, const char *key,
+                                        const char *model, size_t samples)
+{
+    struct tinker_future *future = mem_alloc(sizeof *future);
+    snprintf(future->id, sizeof future->id, "f%" PRIu64 "-%016" PRIx64, ++service->serial,
+             clock_secret());
+    future->key = key ? mem_strdup(key) : NULL;
+    future->model = model ? mem_strdup(model) : NULL;
+    future->samples = samples;
+    atomic_init(&future->refs, 2);
+    put(service->futures, future);
+    return future;
+}
+
+void tinker_future_forget(struct tinker_service *service, struct tinker_future *future)
+{
+    take_out(service->futures, future);
+}
+
+struct tinker_future *tinker_future_ref(struct tinker_future *future)
+{
+    atomic_fetch_add(&future->refs, 1);
+    return future;
+}
+
 void tinker_future_unref(struct tinker_future *future)
 {
     if (!future || atomic_fetch_sub(&future->refs, 1) != 1)
@@ -30,39 +143,6 @@ void tinker_future_unref(struct tinker_future *future)
     mem_free(future->model);
     mem_free(future->bytes);
     mem_free(future);
-}
-
-struct tinker_future *tinker_future_for(struct tinker_service *service, const char *key,
-                                        bool *known)
-{
-    struct tinker_future *future = tinker_future_by_key(service, key);
-    *known = future != NULL;
-    if (future) {
-        atomic_fetch_add(&future->refs, 1);
-        return future;
-    }
-    future = mem_alloc(sizeof *future);
-    snprintf(future->id, sizeof future->id, "f%" PRIu64 "-%016" PRIx64, ++service->serial,
-             clock_secret());
-    future->key = key ? mem_strdup(key) : NULL;
-    atomic_init(&future->refs, 2);
-    tinker_future_put(service, future);
-    return future;
-}
-
-static void take_out(struct tinker_service *service, struct tinker_future *future)
-{
-    tinker_future_remove(service, future);
-    if (future->done) {
-        DL_DELETE(service->done, future);
-        service->kept_bytes -= future->count + FUTURE_BYTES;
-    }
-    tinker_future_unref(future);
-}
-
-void tinker_future_forget(struct tinker_service *service, struct tinker_future *future)
-{
-    take_out(service, future);
 }
 
 void tinker_future_show(const struct tinker_future *future, struct http_response *response)
@@ -170,11 +250,19 @@ static void poll_answer(struct tinker_poll *poll)
 }
 
 /* With the lock: the oldest results go, but never the newest. */
-static void keep_within(struct tinker_service *service)
+static void keep_within(struct tinker_futures *futures, uint64_t most_bytes)
 {
-    while (service->kept_bytes > tinker_of(service)->results_max_bytes && service->done &&
-           service->done->next)
-        take_out(service, service->done);
+    while (futures->kept_bytes > most_bytes && futures->done && futures->done->next)
+        take_out(futures, futures->done);
+}
+
+void tinker_future_sampling(struct tinker_service *service, struct tinker_future *future,
+                            struct lm_engine *engine, uint64_t number)
+{
+    pthread_mutex_lock(&service->lock);
+    future->engine = engine;
+    future->sampling = future->done ? 0 : number;
+    pthread_mutex_unlock(&service->lock);
 }
 
 void tinker_future_end(struct tinker_service *service, struct tinker_future *future,
@@ -192,13 +280,13 @@ void tinker_future_end(struct tinker_service *service, struct tinker_future *fut
     }
     future->done = true;
     future->sampling = 0;
-    DL_APPEND(service->done, future);
-    service->kept_bytes += future->count + FUTURE_BYTES;
+    DL_APPEND(service->futures->done, future);
+    service->futures->kept_bytes += future->count + FUTURE_BYTES;
     polls = future->polls;
     future->polls = NULL;
     DL_FOREACH (polls, poll)
         poll->linked = false;
-    keep_within(service);
+    keep_within(service->futures, tinker_of(service)->results_max_bytes);
     pthread_mutex_unlock(&service->lock);
     DL_FOREACH_SAFE (polls, poll, next)
         poll_answer(poll);
@@ -230,10 +318,8 @@ static void poll_begin(struct tinker_service *service, struct tinker_future *fut
 
 static struct tinker_future *find(struct tinker_service *service, const char *id)
 {
-    struct tinker_future *future = tinker_future_by_id(service, id);
-    if (future)
-        atomic_fetch_add(&future->refs, 1);
-    return future;
+    struct tinker_future *future = find_id(service->futures, id);
+    return future ? tinker_future_ref(future) : NULL;
 }
 
 static void answer_retrieve_future(void *context, struct http_request *request,
@@ -271,7 +357,7 @@ static void answer_cancel_future(void *context, struct http_request *request,
     pthread_mutex_lock(&service->lock);
     struct tinker_future *future = find(service, json_text_at(body, "request_id"));
     if (future && future->sampling > 0)
-        lm_engine_cancel(tinker_engine_of(future->engine), future->sampling);
+        lm_engine_cancel(future->engine, future->sampling);
     pthread_mutex_unlock(&service->lock);
     tinker_future_unref(future);
     http_set_json(response, json_pack("{s:s}", "type", "cancel_future"));

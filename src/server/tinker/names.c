@@ -1,5 +1,6 @@
-#include "server/tinker/internal.h"
+#include "server/tinker/names.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,25 @@ bool tinker_is_plain(const char *text)
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:";
     const size_t count = strlen(text);
     return count > 0 && count <= NAME_BYTES && strspn(text, plain) == count && text[0] != '.';
+}
+
+void tinker_names_each(const char *path, bool json, void (*one)(void *context, const char *name),
+                       void *context)
+{
+    DIR *directory = opendir(path);
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        char name[TINKER_ID_BYTES];
+        const size_t count = strlen(entry->d_name);
+        const bool ends = count > 5 && strcmp(entry->d_name + count - 5, ".json") == 0;
+        if (ends != json || count >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(json ? count - 5 : count), entry->d_name);
+        if (tinker_is_plain(name))
+            one(context, name);
+    }
+    closedir(directory);
 }
 
 /* Names that a checkpoint in the making, its past and its record have. */
@@ -66,30 +86,4 @@ bool tinker_saved_of(struct tinker_saved *saved, const struct http_request *requ
     http_refuse(response, 400, "invalid",
                 "a checkpoint is named weights/NAME or sampler_weights/NAME");
     return false;
-}
-
-json_t *tinker_body(struct http_request *request, struct http_response *response)
-{
-    json_t *body = http_json(request, response);
-    if (body && !json_is_object(body)) {
-        http_refuse(response, 400, "invalid", "the body must be a JSON object");
-        return NULL;
-    }
-    return body;
-}
-
-const char *tinker_word(const json_t *body, const char *key, struct http_response *response)
-{
-    const char *word = json_text_at(body, key);
-    if (tinker_is_plain(word))
-        return word;
-    http_refuse(response, 400, "invalid", "'%s' is missing or no id", key);
-    return NULL;
-}
-
-int64_t tinker_number(const json_t *body, const char *key)
-{
-    const json_t *value = json_object_get(body, key);
-    return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value)
-                                                                    : -1;
 }

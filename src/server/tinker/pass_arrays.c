@@ -1,6 +1,5 @@
 #include "server/tinker/pass_arrays.h"
 
-#include "base/array.h"
 #include "base/limits.h"
 
 #include <inttypes.h>

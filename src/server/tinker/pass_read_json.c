@@ -3,8 +3,6 @@
 #include "base/limits.h"
 #include "policy/tinker_wire.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #define DIMENSIONS_MAX 4

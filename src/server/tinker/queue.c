@@ -1,5 +1,13 @@
+#include "server/tinker/queue.h"
+
 #include "base/clock.h"
-#include "server/tinker/internal.h"
+#include "base/mem.h"
+#include "server/tinker/body.h"
+#include "server/tinker/files.h"
+#include "server/tinker/pass_read.h"
+#include "server/tinker/runs.h"
+#include "server/tinker/sessions.h"
+#include "server/tinker/state.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -10,29 +18,47 @@
 #define TICK_MS 1000
 #define EXPIRE_MS 5000 /* how often checkpoints are looked at */
 
-void tinker_request_free(struct tinker_request *request)
+struct tinker_queued {
+    struct tinker_request request;
+    struct tinker_future *future;
+    int64_t came_ns;
+    struct err err; /* it is refused, in its turn */
+    struct tinker_queued *prev, *next;
+};
+
+struct tinker_queue {
+    struct tinker_service *service;
+    pthread_t thread;
+    pthread_cond_t work;
+    /* Under the lock. */
+    bool quit;
+    uint64_t served;
+};
+
+static void queued_free(struct tinker_queued *queued)
 {
+    struct tinker_request *request = &queued->request;
     if (request->pass)
         tinker_pass_deinit(request->pass);
     mem_free(request->pass);
     json_decref(request->body);
-    tinker_future_unref(request->future);
+    tinker_future_unref(queued->future);
     tinker_run_unref(request->run);
-    mem_free(request);
+    mem_free(queued);
 }
 
 /* --- submission --- */
 
 /* With the lock: by number; those without one before all others, as they came. */
-static void put_in_order(struct tinker_run *run, struct tinker_request *request)
+static void put_in_order(struct tinker_run *run, struct tinker_queued *queued)
 {
-    struct tinker_request *at = run->requests;
-    while (at && at->number <= request->number)
+    struct tinker_queued *at = run->requests;
+    while (at && at->request.number <= queued->request.number)
         at = at->next;
     if (at)
-        DL_PREPEND_ELEM(run->requests, at, request);
+        DL_PREPEND_ELEM(run->requests, at, queued);
     else
-        DL_APPEND(run->requests, request);
+        DL_APPEND(run->requests, queued);
     run->waiting++;
 }
 
@@ -60,81 +86,81 @@ static bool refuse_for_run(const struct tinker_run *run, const char *model, int6
 
 /* With the lock. */
 static void enqueue(struct tinker_service *service, struct tinker_run *run,
-                    struct tinker_request *request)
+                    struct tinker_queued *queued, struct tinker_future *future)
 {
-    atomic_fetch_add(&run->refs, 1);
-    atomic_fetch_add(&request->future->refs, 1);
-    request->run = run;
-    request->came_ns = clock_now_ns();
-    request->future->model = mem_strdup(run->id);
-    atomic_store(&run->used_ms, clock_wall_ms());
-    put_in_order(run, request);
-    pthread_cond_signal(&service->work);
+    queued->request.run = tinker_run_ref(run);
+    queued->future = tinker_future_ref(future);
+    queued->came_ns = clock_now_ns();
+    put_in_order(run, queued);
+    tinker_queue_wake(service->queue);
 }
 
 void tinker_queue_submit(struct tinker_service *service, const struct tinker_operation *operation,
                          const char *model, int64_t number, json_t *body, struct tinker_pass *pass,
                          const struct err *err, struct http_response *response)
 {
-    struct tinker_request *request = mem_alloc(sizeof *request);
-    struct tinker_future *future = NULL;
-    struct tinker_run *run;
-    bool known = false, refused = false;
-    *request = (struct tinker_request){.operation = operation,
-                                       .number = number,
-                                       .body = json_deep_copy(body),
-                                       .pass = pass};
+    struct tinker_queued *queued = mem_alloc(sizeof *queued);
+    queued->request = (struct tinker_request){.operation = operation,
+                                              .number = number,
+                                              .body = json_deep_copy(body),
+                                              .pass = pass};
     if (err)
-        request->err = *err;
+        queued->err = *err;
     char *key = number >= 0 ? mem_printf("%s#%" PRId64, model, number) : NULL;
     pthread_mutex_lock(&service->lock);
-    run = tinker_run_get(service, model);
-    if (!tinker_future_by_key(service, key))
-        refused = refuse_for_run(run, model, number, response);
-    if (!refused) {
-        future = tinker_future_for(service, key, &known);
-        request->future = future;
-        atomic_fetch_add(&future->refs, 1);
-        if (!known) {
-            atomic_fetch_sub(&future->refs, 1);
-            enqueue(service, run, request);
-            request = NULL;
-        }
+    struct tinker_run *run = tinker_run_get(service, model);
+    struct tinker_future *future = tinker_future_find(service, key);
+    if (!future && !refuse_for_run(run, model, number, response)) {
+        future = tinker_future_new(service, key, run->id, 0);
+        enqueue(service, run, queued, future);
+        queued = NULL;
     }
     pthread_mutex_unlock(&service->lock);
-    if (!refused) {
+    if (future)
         tinker_future_show(future, response);
-        tinker_future_unref(future);
-    }
-    if (request)
-        tinker_request_free(request);
+    tinker_future_unref(future);
+    if (queued)
+        queued_free(queued);
     mem_free(key);
+}
+
+void tinker_queue_submit_body(struct tinker_service *service,
+                              const struct tinker_operation *operation,
+                              struct http_request *request, struct http_response *response)
+{
+    json_t *body = tinker_body(request, response);
+    const char *model = body ? tinker_word(body, "model_id", response) : NULL;
+    if (model)
+        tinker_queue_submit(service, operation, model, tinker_number(body, "seq_id"), body, NULL,
+                            NULL, response);
 }
 
 /* --- the training thread --- */
 
-static bool is_due(const struct tinker_run *run, const struct tinker_request *request)
+static bool is_due(const struct tinker_run *run, const struct tinker_queued *first)
 {
-    return request && (request->number < 0 || request->number == run->next || run->closed);
+    return first &&
+           (first->request.number < 0 || first->request.number == run->next || run->closed);
 }
 
 /* With the lock: a request whose predecessor never came, fails; those behind it go on. */
 static void give_up_order(struct tinker_service *service, struct tinker_run *run)
 {
-    struct tinker_request *request = run->requests;
+    struct tinker_queued *first = run->requests;
     const int64_t limit_ms = tinker_of(service)->order_timeout_ms;
-    if (!request || is_due(run, request) || clock_ms_since(request->came_ns) < (double)limit_ms)
+    if (!first || is_due(run, first) || clock_ms_since(first->came_ns) < (double)limit_ms)
         return;
-    err_set(&request->err, ERR_INPUT,
+    err_set(&first->err, ERR_INPUT,
             "request %" PRId64 " of this run did not arrive within %" PRId64
             " s, so that request %" PRId64 " cannot run",
-            run->next, limit_ms / 1000, request->number);
-    run->next = request->number;
+            run->next, limit_ms / 1000, first->request.number);
+    run->next = first->request.number;
 }
 
 /* With the lock: the due request of the run that has waited longest. */
-static struct tinker_request *next_request(struct tinker_service *service)
+static struct tinker_queued *take_next(struct tinker_queue *queue)
 {
+    struct tinker_service *service = queue->service;
     struct tinker_run *run, *best = NULL;
     for (run = service->runs; run; run = run->hh.next) {
         give_up_order(service, run);
@@ -143,17 +169,18 @@ static struct tinker_request *next_request(struct tinker_service *service)
     }
     if (!best)
         return NULL;
-    struct tinker_request *request = best->requests;
-    DL_DELETE(best->requests, request);
+    struct tinker_queued *first = best->requests;
+    DL_DELETE(best->requests, first);
     best->waiting--;
-    best->served = ++service->served;
-    return request;
+    best->served = ++queue->served;
+    return first;
 }
 
-static void run_request(struct tinker_service *service, struct tinker_request *request)
+static void run_request(struct tinker_service *service, struct tinker_queued *queued)
 {
+    struct tinker_request *request = &queued->request;
     struct tinker_run *run = request->run;
-    struct err err = request->err;
+    struct err err = queued->err;
     struct buf result;
     buf_init(&result, SIZE_MAX);
     pthread_mutex_lock(&service->lock);
@@ -170,51 +197,27 @@ static void run_request(struct tinker_service *service, struct tinker_request *r
     if (request->number >= 0)
         run->next = request->number + 1;
     pthread_mutex_unlock(&service->lock);
-    tinker_future_end(service, request->future, request->operation->kind, code, &result, &err);
+    tinker_future_end(service, queued->future, request->operation->kind, code, &result, &err);
     buf_deinit(&result);
-    tinker_request_free(request);
+    queued_free(queued);
 }
 
-/* With the lock: out of the table; NULL: none. */
-static struct tinker_run *take_closed(struct tinker_service *service)
+static void *drive(void *context)
 {
-    struct tinker_run *run = service->runs;
-    while (run && !(run->closed && !run->requests))
-        run = run->hh.next;
-    if (run)
-        tinker_run_remove(service, run);
-    return run;
-}
-
-/* Runs that were closed and have nothing left to do. */
-static void drop_closed(struct tinker_service *service)
-{
-    for (;;) {
-        pthread_mutex_lock(&service->lock);
-        struct tinker_run *run = take_closed(service);
-        pthread_mutex_unlock(&service->lock);
-        if (!run)
-            return;
-        tinker_run_unload(run);
-        tinker_run_unref(run);
-    }
-}
-
-void *tinker_queue_drive(void *context)
-{
-    struct tinker_service *service = context;
+    struct tinker_queue *queue = context;
+    struct tinker_service *service = queue->service;
     int64_t ticked_ns = clock_now_ns(), expired_ns = ticked_ns;
     pthread_mutex_lock(&service->lock);
-    while (!service->quit) {
-        struct tinker_request *request = next_request(service);
-        if (!request) {
+    while (!queue->quit) {
+        struct tinker_queued *queued = take_next(queue);
+        if (!queued) {
             struct timespec until = clock_in_ms(TICK_MS);
-            pthread_cond_timedwait(&service->work, &service->lock, &until);
+            pthread_cond_timedwait(&queue->work, &service->lock, &until);
         }
         pthread_mutex_unlock(&service->lock);
-        if (request)
-            run_request(service, request);
-        drop_closed(service);
+        if (queued)
+            run_request(service, queued);
+        tinker_runs_unload_closed(service);
         if (clock_ms_since(ticked_ns) >= TICK_MS) {
             tinker_sessions_expire(service);
             ticked_ns = clock_now_ns();
@@ -227,4 +230,55 @@ void *tinker_queue_drive(void *context)
     }
     pthread_mutex_unlock(&service->lock);
     return NULL;
+}
+
+/* --- from its opening to its end --- */
+
+int tinker_queue_open(struct tinker_queue **out, struct tinker_service *service, struct err *err)
+{
+    struct tinker_queue *queue = mem_alloc(sizeof *queue);
+    queue->service = service;
+    pthread_cond_init(&queue->work, NULL);
+    *out = queue; /* the thread may use it at once */
+    int error = pthread_create(&queue->thread, NULL, drive, queue);
+    if (error == 0)
+        return 0;
+    queue->quit = true; /* no thread runs */
+    tinker_queue_close(queue);
+    *out = NULL;
+    return err_sys(err, error, "cannot start the training thread");
+}
+
+void tinker_queue_wake(struct tinker_queue *queue)
+{
+    pthread_cond_signal(&queue->work);
+}
+
+void tinker_queue_drop(struct tinker_run *run)
+{
+    while (run->requests) {
+        struct tinker_queued *first = run->requests;
+        run->requests = first->next;
+        queued_free(first);
+    }
+}
+
+void tinker_queue_stop(struct tinker_queue *queue)
+{
+    pthread_mutex_lock(&queue->service->lock);
+    const bool first = !queue->quit;
+    queue->quit = true;
+    tinker_queue_wake(queue);
+    pthread_mutex_unlock(&queue->service->lock);
+    if (first)
+        pthread_join(queue->thread, NULL);
+}
+
+void tinker_queue_close(struct tinker_queue *queue)
+{
+    if (!queue)
+        return;
+    tinker_queue_stop(queue);
+    pthread_cond_destroy(&queue->work);
+    mem_free(queue);
 }

@@ -22,6 +22,7 @@
 extern const struct http_route tinker_about_routes[];
 extern const struct http_route tinker_archive_routes[];
 extern const struct http_route tinker_checkpoints_routes[];
+extern const struct http_route tinker_create_routes[];
 extern const struct http_route tinker_futures_routes[];
 extern const struct http_route tinker_runs_routes[];
 extern const struct http_route tinker_samplers_routes[];

@@ -1,14 +1,31 @@
-/* Samplers: frozen weights under an id, which outlives the server. */
+#include "server/tinker/samplers.h"
+
 #include "base/file.h"
-#include "server/tinker/internal.h"
+#include "base/mem.h"
+#include "server/tinker/body.h"
+#include "server/tinker/files.h"
+#include "server/tinker/records.h"
 #include "server/tinker/routes.h"
+#include "server/tinker/sessions.h"
+#include "server/tinker/state.h"
+#include "server/tinker/table.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-static const char kind[] = "samplers";
+static const char kind[] = "samplers"; /* of records */
 
-void tinker_sampler_free(struct tinker_sampler *sampler)
+struct tinker_sampler {
+    char id[TINKER_ID_BYTES], session[TINKER_ID_BYTES];
+    char *path;      /* tinker://…, or NULL: the base or unnamed */
+    char *directory; /* of the adapter, or NULL: the base */
+    UT_hash_handle hh;
+};
+
+TINKER_TABLE(static, sampler, tinker_sampler, samplers)
+
+static void sampler_free(struct tinker_sampler *sampler)
 {
     mem_free(sampler->path);
     mem_free(sampler->directory);
@@ -24,14 +41,14 @@ static struct tinker_sampler *sampler_add(struct tinker_service *service, const 
     snprintf(sampler->session, sizeof sampler->session, "%s", session);
     sampler->path = path && *path ? mem_strdup(path) : NULL;
     sampler->directory = directory && *directory ? mem_strdup(directory) : NULL;
-    tinker_sampler_put(service, sampler);
+    sampler_put(service, sampler);
     return sampler;
 }
 
 /* With the lock. */
 static struct tinker_sampler *find(struct tinker_service *service, const char *id)
 {
-    struct tinker_sampler *sampler = tinker_sampler_get(service, id);
+    struct tinker_sampler *sampler = sampler_get(service, id);
     if (sampler || !tinker_is_plain(id))
         return sampler;
     json_t *record = tinker_record_read(service, kind, id);
@@ -59,7 +76,7 @@ int tinker_sampler_create(struct tinker_service *service, const char *session, i
     if (result < 0)
         return result;
     pthread_mutex_lock(&service->lock);
-    if (!tinker_sampler_get(service, id))
+    if (!sampler_get(service, id))
         sampler_add(service, id, session, path, directory);
     pthread_mutex_unlock(&service->lock);
     return 0;
@@ -75,6 +92,61 @@ int tinker_sampler_find(struct tinker_service *service, const char *id, char **p
     pthread_mutex_unlock(&service->lock);
     return sampler ? 0 : err_set(err, ERR_MISSING, "no sampler '%.120s': its session ended", id);
 }
+
+void tinker_samplers_end(struct tinker_service *service, const char *session, json_t *unnamed)
+{
+    struct tinker_sampler *sampler, *next;
+    for (sampler = service->samplers; sampler; sampler = next) {
+        next = sampler->hh.next;
+        if (strcmp(sampler->session, session) != 0)
+            continue;
+        sampler_remove(service, sampler);
+        if (!sampler->path && sampler->directory)
+            json_array_append_new(unnamed, json_string(sampler->directory));
+        tinker_record_remove(service, kind, sampler->id);
+        sampler_free(sampler);
+    }
+}
+
+json_t *tinker_samplers_of(const struct tinker_service *service, const char *session)
+{
+    json_t *ids = json_array();
+    const struct tinker_sampler *sampler;
+    for (sampler = service->samplers; sampler; sampler = sampler->hh.next)
+        if (strcmp(sampler->session, session) == 0)
+            json_array_append_new(ids, json_string(sampler->id));
+    return ids;
+}
+
+/* Samplers without a session are used by no client, and their unnamed weights neither. */
+static void drop_if_alone(struct tinker_service *service, const char *id)
+{
+    json_t *record = tinker_record_read(service, kind, id);
+    const char *directory = json_text_at(record, "directory");
+    if (!tinker_session_known(service, json_text_at(record, "session_id"))) {
+        if (!json_text_at(record, "model_path")[0] && strstr(directory, "/unnamed/") &&
+            strncmp(directory, service->directory, strlen(service->directory)) == 0 &&
+            !strstr(directory, ".."))
+            file_remove_tree(directory);
+        tinker_record_remove(service, kind, id);
+    }
+    json_decref(record);
+}
+
+void tinker_samplers_clean(struct tinker_service *service)
+{
+    tinker_records_each(service, kind, drop_if_alone);
+}
+
+void tinker_samplers_free(struct tinker_service *service)
+{
+    for (struct tinker_sampler *sampler; (sampler = service->samplers);) {
+        sampler_remove(service, sampler);
+        sampler_free(sampler);
+    }
+}
+
+/* --- handlers --- */
 
 /* The adapter of a path; NULL: the base. */
 static int directory_of(const struct tinker_service *service, const char *path, char **directory,

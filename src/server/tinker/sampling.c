@@ -1,8 +1,17 @@
 /* asample: a prompt's samples, from the engine of its sampler to the future. */
 #include "base/clock.h"
 #include "base/limits.h"
-#include "server/tinker/internal.h"
+#include "base/mem.h"
+#include "server/tinker/body.h"
+#include "server/tinker/engines.h"
+#include "server/tinker/files.h"
+#include "server/tinker/futures.h"
+#include "server/tinker/names.h"
+#include "server/tinker/pass_read.h"
+#include "server/tinker/results.h"
 #include "server/tinker/routes.h"
+#include "server/tinker/samplers.h"
+#include "server/tinker/state.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -224,20 +233,18 @@ static void on_scored(void *context, const float *logprobs, const struct lm_top 
 static struct tinker_future *begin(struct tinker_service *service, const char *key, size_t samples,
                                    bool *known, struct http_response *response)
 {
-    struct tinker_future *future = tinker_future_for(service, key, known);
-    if (*known)
+    struct tinker_future *future = tinker_future_find(service, key);
+    *known = future != NULL;
+    if (future)
         return future;
     if (service->sampling + samples > service->options.samples_max) {
-        tinker_future_forget(service, future);
-        tinker_future_unref(future);
         http_refuse_for(response, 429, TINKER_RETRY_S, "busy",
                         "%zu samples are running or waiting, as many as --queue allows",
                         service->sampling);
         return NULL;
     }
-    future->samples = samples;
     service->sampling += samples;
-    return future;
+    return tinker_future_new(service, key, NULL, samples);
 }
 
 static void begin_failed(struct call *call, const struct err *err, struct http_response *response)
@@ -258,10 +265,9 @@ static void begin_failed(struct call *call, const struct err *err, struct http_r
 static void submit(struct call *call, const char *directory, struct http_response *response)
 {
     struct tinker_service *service = call->service;
-    struct tinker_future *future = call->future;
     uint64_t id = 0;
     struct err err;
-    if (tinker_engine_take(service, directory, &call->engine, &err) < 0) {
+    if (tinker_engine_take(service->engines, directory, &call->engine, &err) < 0) {
         begin_failed(call, &err, response);
         return;
     }
@@ -270,16 +276,13 @@ static void submit(struct call *call, const char *directory, struct http_respons
     call->request.on_event = on_event;
     call->request.scored = on_scored;
     call->request.context = call;
-    struct tinker_engine *engine = call->engine;
-    atomic_fetch_add(&future->refs, 1);
-    if (lm_engine_submit(tinker_engine_of(engine), &call->request, &id, &err) < 0) {
+    struct lm_engine *engine = tinker_engine_of(call->engine);
+    struct tinker_future *future = tinker_future_ref(call->future);
+    if (lm_engine_submit(engine, &call->request, &id, &err) < 0) {
         err.code = ERR_INPUT;
         begin_failed(call, &err, response);
     } else {
-        pthread_mutex_lock(&service->lock);
-        future->engine = engine;
-        future->sampling = future->done ? 0 : id;
-        pthread_mutex_unlock(&service->lock);
+        tinker_future_sampling(service, future, engine, id);
         tinker_future_show(future, response);
     }
     tinker_future_unref(future);

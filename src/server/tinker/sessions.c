@@ -1,37 +1,118 @@
+#include "server/tinker/sessions.h"
+
 #include "base/clock.h"
 #include "base/file.h"
-#include "server/tinker/internal.h"
+#include "base/mem.h"
+#include "server/tinker/body.h"
+#include "server/tinker/names.h"
+#include "server/tinker/records.h"
 #include "server/tinker/routes.h"
+#include "server/tinker/runs.h"
+#include "server/tinker/samplers.h"
+#include "server/tinker/state.h"
+#include "server/tinker/table.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
 #define WRITE_EVERY_MS 60000 /* how often a heartbeat is written down */
-static const char kind[] = "sessions";
 
-/* --- sessions --- */
+static const char kind[] = "sessions"; /* of records */
+
+struct tinker_session {
+    char id[TINKER_ID_BYTES];
+    int64_t seen_ns, touched_ns; /* last heartbeat; last time it was written down */
+    UT_hash_handle hh;
+};
+
+TINKER_TABLE(static, session, tinker_session, sessions)
 
 static struct tinker_session *session_add(struct tinker_service *service, const char *id)
 {
     struct tinker_session *session = mem_alloc(sizeof *session);
     snprintf(session->id, sizeof session->id, "%s", id);
     session->seen_ns = session->touched_ns = clock_now_ns();
-    tinker_session_put(service, session);
+    session_put(service, session);
     return session;
 }
 
-/* One of before a restart is taken up again. */
-struct tinker_session *tinker_session_find(struct tinker_service *service, const char *id)
+/* With the lock. */
+static struct tinker_session *find(struct tinker_service *service, const char *id)
 {
-    struct tinker_session *session = tinker_session_get(service, id);
-    if (session)
-        return session;
-    json_t *record = tinker_record_read(service, kind, id);
-    if (record)
+    struct tinker_session *session = session_get(service, id);
+    if (!session && tinker_session_known(service, id))
         session = session_add(service, id);
-    json_decref(record);
     return session;
 }
+
+bool tinker_session_find(struct tinker_service *service, const char *id)
+{
+    return find(service, id) != NULL;
+}
+
+bool tinker_session_known(const struct tinker_service *service, const char *id)
+{
+    json_t *record = tinker_record_read(service, kind, id);
+    const bool known = record != NULL;
+    json_decref(record);
+    return known;
+}
+
+/* Without the lock. */
+static void session_end(struct tinker_service *service, const char *id)
+{
+    json_t *unnamed = json_array();
+    pthread_mutex_lock(&service->lock);
+    struct tinker_session *session = session_get(service, id);
+    if (session)
+        session_remove(service, session);
+    tinker_runs_close(service, id);
+    tinker_samplers_end(service, id, unnamed);
+    pthread_mutex_unlock(&service->lock);
+    for (size_t i = 0; i < json_array_size(unnamed); i++)
+        file_remove_tree(json_string_value(json_array_get(unnamed, i)));
+    json_decref(unnamed);
+    tinker_record_remove(service, kind, id);
+    mem_free(session);
+}
+
+void tinker_sessions_expire(struct tinker_service *service)
+{
+    const double limit_ms = (double)tinker_of(service)->session_timeout_ms;
+    const struct tinker_session *session;
+    char id[TINKER_ID_BYTES] = "";
+    pthread_mutex_lock(&service->lock);
+    for (session = service->sessions; session; session = session->hh.next)
+        if (clock_ms_since(session->seen_ns) > limit_ms)
+            snprintf(id, sizeof id, "%s", session->id);
+    pthread_mutex_unlock(&service->lock);
+    if (id[0])
+        session_end(service, id);
+}
+
+static void end_if_old(struct tinker_service *service, const char *id)
+{
+    json_t *record = tinker_record_read(service, kind, id);
+    const int64_t seen_ms = json_integer_value(json_object_get(record, "seen_ms"));
+    if (clock_wall_ms() - seen_ms > tinker_of(service)->session_timeout_ms)
+        tinker_record_remove(service, kind, id);
+    json_decref(record);
+}
+
+void tinker_sessions_clean(struct tinker_service *service)
+{
+    tinker_records_each(service, kind, end_if_old);
+}
+
+void tinker_sessions_free(struct tinker_service *service)
+{
+    for (struct tinker_session *session; (session = service->sessions);) {
+        session_remove(service, session);
+        mem_free(session);
+    }
+}
+
+/* --- handlers --- */
 
 static void answer_create_session(void *context, struct http_request *request,
                                   struct http_response *response)
@@ -70,7 +151,7 @@ static void answer_heartbeat(void *context, struct http_request *request,
     if (!id)
         return;
     pthread_mutex_lock(&service->lock);
-    struct tinker_session *session = tinker_session_find(service, id);
+    struct tinker_session *session = find(service, id);
     if (session) {
         session->seen_ns = clock_now_ns();
         write = clock_ms_since(session->touched_ns) > WRITE_EVERY_MS;
@@ -90,55 +171,6 @@ static void answer_heartbeat(void *context, struct http_request *request,
         http_refuse(response, 404, "not_found", "no session '%.120s': it ended", id);
 }
 
-/* With the lock. Appends directories of weights that no other sampler can name. */
-static void end_samplers(struct tinker_service *service, const char *session, json_t *unnamed)
-{
-    struct tinker_sampler *sampler, *next;
-    for (sampler = service->samplers; sampler; sampler = next) {
-        next = sampler->hh.next;
-        if (strcmp(sampler->session, session) != 0)
-            continue;
-        tinker_sampler_remove(service, sampler);
-        if (!sampler->path && sampler->directory)
-            json_array_append_new(unnamed, json_string(sampler->directory));
-        tinker_record_remove(service, "samplers", sampler->id);
-        tinker_sampler_free(sampler);
-    }
-}
-
-void tinker_session_end(struct tinker_service *service, const char *id)
-{
-    json_t *unnamed = json_array();
-    pthread_mutex_lock(&service->lock);
-    struct tinker_session *session = tinker_session_get(service, id);
-    if (session)
-        tinker_session_remove(service, session);
-    for (struct tinker_run *run = service->runs; run; run = run->hh.next)
-        run->closed |= strcmp(run->session, id) == 0;
-    end_samplers(service, id, unnamed);
-    pthread_cond_signal(&service->work);
-    pthread_mutex_unlock(&service->lock);
-    for (size_t i = 0; i < json_array_size(unnamed); i++)
-        file_remove_tree(json_string_value(json_array_get(unnamed, i)));
-    json_decref(unnamed);
-    tinker_record_remove(service, kind, id);
-    mem_free(session);
-}
-
-void tinker_sessions_expire(struct tinker_service *service)
-{
-    const double limit_ms = (double)tinker_of(service)->session_timeout_ms;
-    const struct tinker_session *session;
-    char id[TINKER_ID_BYTES] = "";
-    pthread_mutex_lock(&service->lock);
-    for (session = service->sessions; session; session = session->hh.next)
-        if (clock_ms_since(session->seen_ns) > limit_ms)
-            snprintf(id, sizeof id, "%s", session->id);
-    pthread_mutex_unlock(&service->lock);
-    if (id[0])
-        tinker_session_end(service, id);
-}
-
 static void answer_finish_session(void *context, struct http_request *request,
                                   struct http_response *response)
 {
@@ -147,7 +179,7 @@ static void answer_finish_session(void *context, struct http_request *request,
         http_refuse(response, 400, "invalid", "'%.60s' is no session", id);
         return;
     }
-    tinker_session_end(context, id);
+    session_end(context, id);
     http_set_json(response, json_pack("{s:s}", "type", "finish_session"));
 }
 
@@ -169,16 +201,8 @@ static void answer_show_session(void *context, struct http_request *request,
 {
     struct tinker_service *service = context;
     const char *id = http_parameter(request, "session");
-    const struct tinker_run *run;
-    const struct tinker_sampler *sampler;
-    json_t *runs = json_array(), *samplers = json_array();
     pthread_mutex_lock(&service->lock);
-    for (run = service->runs; run; run = run->hh.next)
-        if (strcmp(run->session, id) == 0)
-            json_array_append_new(runs, json_string(run->id));
-    for (sampler = service->samplers; sampler; sampler = sampler->hh.next)
-        if (strcmp(sampler->session, id) == 0)
-            json_array_append_new(samplers, json_string(sampler->id));
+    json_t *runs = tinker_runs_of(service, id), *samplers = tinker_samplers_of(service, id);
     pthread_mutex_unlock(&service->lock);
     http_set_json(response,
                   json_pack("{s:o, s:o}", "training_run_ids", runs, "sampler_ids", samplers));

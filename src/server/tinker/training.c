@@ -1,11 +1,16 @@
 /* Passes and steps of a run. */
-#include "base/limits.h"
+#include "base/mem.h"
 #include "policy/tinker_proto.h"
-#include "server/tinker/internal.h"
+#include "server/tinker/body.h"
+#include "server/tinker/names.h"
+#include "server/tinker/pass_read.h"
+#include "server/tinker/queue.h"
+#include "server/tinker/results.h"
 #include "server/tinker/routes.h"
+#include "server/tinker/runs.h"
 
-#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- forward, forward_backward --- */
@@ -160,11 +165,7 @@ static const struct tinker_operation step_operation = {"optim_step", TINKER_RESU
 static void answer_optim_step(void *context, struct http_request *request,
                               struct http_response *response)
 {
-    json_t *body = tinker_body(request, response);
-    const char *model = body ? tinker_word(body, "model_id", response) : NULL;
-    if (model)
-        tinker_queue_submit(context, &step_operation, model, tinker_number(body, "seq_id"), body,
-                            NULL, NULL, response);
+    tinker_queue_submit_body(context, &step_operation, request, response);
 }
 
 const struct http_route tinker_training_routes[] = {

@@ -1,6 +1,7 @@
+#include "server/tinker/results.h"
+
 #include "base/protobuf.h"
 #include "policy/tinker_fields.h"
-#include "server/tinker/internal.h"
 
 #include <endian.h>
 #include <math.h>

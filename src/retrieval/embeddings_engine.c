@@ -105,6 +105,7 @@ static int engine_open(void **out, char **model, const struct settings *settings
 {
     const char *directory = retrieval_settings(settings)->embeddings_model;
     const struct lm_model_options options = {.training = LM_FROZEN};
+    struct lm_embedder_options embedder = {.directory = directory};
     struct engine *engine = mem_alloc(sizeof *engine);
     engine->cancelled = cancelled;
     int result = lm_backend_open(&engine->backend, "cpu", 0, err);
@@ -112,9 +113,10 @@ static int engine_open(void **out, char **model, const struct settings *settings
         result = lm_model_open(&engine->model, directory, engine->backend, &options, err);
     if (result == 0)
         result = tokenizer_open(&engine->tokenizer, directory, err);
+    embedder.model = engine->model;
+    embedder.tokenizer = engine->tokenizer;
     if (result == 0)
-        result = lm_embedder_open(&engine->embedder, engine->model, engine->tokenizer, directory,
-                                  err);
+        result = lm_embedder_open(&engine->embedder, &embedder, err);
     if (result == 0)
         result = name_model(directory, engine, model, err);
     if (result < 0) {

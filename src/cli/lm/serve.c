@@ -26,8 +26,6 @@ struct arguments {
 struct serve_context {
     struct lm_context lm;
     struct lm_engine *engine;
-    struct lm_backend *embedding; /* beside the engine's thread */
-    struct lm_model *twin;
     struct lm_embedder *embedder;
     struct tinker_service *tinker;
     struct lm_api *api;
@@ -73,13 +71,14 @@ static int open_engine(const struct arguments *arguments, struct serve_context *
 static int open_embedder(const struct arguments *arguments, struct serve_context *serve,
                          struct err *err)
 {
-    int result = lm_backend_open(&serve->embedding, arguments->where.backend,
-                                 (size_t)arguments->where.threads, err);
-    if (result == 0)
-        result = lm_model_twin(&serve->twin, serve->lm.model, serve->embedding, err);
-    return result < 0 ? result
-                      : lm_embedder_open(&serve->embedder, serve->twin, serve->lm.tokenizer,
-                                         arguments->where.directory, err);
+    const struct lm_embedder_options options = {
+        .model = serve->lm.model,
+        .tokenizer = serve->lm.tokenizer,
+        .directory = arguments->where.directory,
+        .backend = arguments->where.backend, /* beside the engine's thread */
+        .threads = (size_t)arguments->where.threads,
+    };
+    return lm_embedder_open(&serve->embedder, &options, err);
 }
 
 /* The model's name; by default the directory's. */
@@ -174,8 +173,6 @@ static void serve_stop(const struct arguments *arguments, struct serve_context *
     lm_api_free(serve->api);
     tinker_service_free(serve->tinker);
     lm_embedder_close(serve->embedder);
-    lm_model_close(serve->twin);
-    lm_backend_close(serve->embedding);
     lm_context_close(&serve->lm);
 }
 

@@ -22,9 +22,12 @@ static const struct {
 };
 
 struct lm_embedder {
-    struct tokenizer *tokenizer;
+    struct lm_embedder_options options;
     enum pooling pooling;
     size_t width, longest;
+    /* NULL: not yet */
+    struct lm_backend *backend; /* of the twin */
+    struct lm_model *twin;
     struct lm_pass *pass;
     /* of one batch */
     int32_t *tokens, *starts;
@@ -67,38 +70,72 @@ static int read_pooling(const char *directory, enum pooling *pooling, struct err
     return result;
 }
 
-int lm_embedder_open(struct lm_embedder **out, struct lm_model *model, struct tokenizer *tokenizer,
-                     const char *directory, struct err *err)
+int lm_embedder_open(struct lm_embedder **out, const struct lm_embedder_options *options,
+                     struct err *err)
 {
     struct lm_embedder *embedder = mem_alloc(sizeof *embedder);
-    embedder->tokenizer = tokenizer;
-    embedder->width = model->config.width;
-    embedder->longest = model->positions < LIMIT_LM_EMBEDDED_TOKENS ? model->positions
-                                                                    : LIMIT_LM_EMBEDDED_TOKENS;
-    const struct lm_pass_options options = {.rows = embedder->longest, .head_rows = 1};
-    int result = read_pooling(directory, &embedder->pooling, err);
-    if (result == 0)
-        result = lm_pass_open(&embedder->pass, model, &options, err);
+    const size_t positions = options->model->positions;
+    embedder->options = *options;
+    embedder->width = options->model->config.width;
+    embedder->longest = positions < LIMIT_LM_EMBEDDED_TOKENS ? positions : LIMIT_LM_EMBEDDED_TOKENS;
+    int result = read_pooling(options->directory, &embedder->pooling, err);
     if (result < 0) {
         lm_embedder_close(embedder);
         return result;
     }
-    embedder->tokens = mem_alloc(embedder->longest * sizeof *embedder->tokens);
-    embedder->starts = mem_alloc((embedder->longest + 1) * sizeof *embedder->starts);
-    embedder->hidden = mem_alloc(embedder->longest * embedder->width * sizeof *embedder->hidden);
     *out = embedder;
     return 0;
+}
+
+static void close_pass(struct lm_embedder *embedder)
+{
+    lm_pass_close(embedder->pass);
+    lm_model_close(embedder->twin);
+    lm_backend_close(embedder->backend);
+    embedder->pass = NULL;
+    embedder->twin = NULL;
+    embedder->backend = NULL;
 }
 
 void lm_embedder_close(struct lm_embedder *embedder)
 {
     if (!embedder)
         return;
-    lm_pass_close(embedder->pass);
+    close_pass(embedder);
     mem_free(embedder->tokens);
     mem_free(embedder->starts);
     mem_free(embedder->hidden);
     mem_free(embedder);
+}
+
+static int open_pass(struct lm_embedder *embedder, struct err *err)
+{
+    const struct lm_embedder_options *options = &embedder->options;
+    const struct lm_pass_options pass = {.rows = embedder->longest, .head_rows = 1};
+    int result = 0;
+    if (options->backend)
+        result = lm_backend_open(&embedder->backend, options->backend, options->threads, err);
+    if (result == 0 && options->backend)
+        result = lm_model_twin(&embedder->twin, options->model, embedder->backend, err);
+    return result < 0
+               ? result
+               : lm_pass_open(&embedder->pass, options->backend ? embedder->twin : options->model,
+                              &pass, err);
+}
+
+int lm_embedder_prepare(struct lm_embedder *embedder, struct err *err)
+{
+    if (embedder->pass)
+        return 0;
+    int result = open_pass(embedder, err);
+    if (result < 0) {
+        close_pass(embedder);
+        return result;
+    }
+    embedder->tokens = mem_alloc(embedder->longest * sizeof *embedder->tokens);
+    embedder->starts = mem_alloc((embedder->longest + 1) * sizeof *embedder->starts);
+    embedder->hidden = mem_alloc(embedder->longest * embedder->width * sizeof *embedder->hidden);
+    return 0;
 }
 
 const char *lm_embedder_pooling(const struct lm_embedder *embedder)
@@ -126,7 +163,7 @@ int lm_embedder_encode(const struct lm_embedder *embedder, const char *text, siz
 {
     const struct tokenizer_encoding how = {.begin = true};
     out->count = 0;
-    int result = tokenizer_encode(embedder->tokenizer, text, bytes, &how, out, err);
+    int result = tokenizer_encode(embedder->options.tokenizer, text, bytes, &how, out, err);
     if (result < 0)
         return result;
     if (!cut || out->count <= embedder->longest)
@@ -176,7 +213,7 @@ int lm_embedder_run(struct lm_embedder *embedder, const struct tokens *texts, si
                     float *vectors, struct err *err)
 {
     struct lm_batch batch;
-    int result = 0;
+    int result = lm_embedder_prepare(embedder, err);
     for (size_t done = 0; done < count && result == 0; done += batch.sequences) {
         if (fill_batch(embedder, texts + done, count - done, &batch) == 0)
             return err_set(err, ERR_INPUT, "text %zu has %zu tokens; at most %zu can be embedded",

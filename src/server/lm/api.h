@@ -23,7 +23,7 @@ struct lm_api;
 struct lm_api_options {
     const struct settings *settings; /* server.* */
     struct lm_engine *engine;
-    struct lm_embedder *embedder; /* drives another backend than the engine */
+    struct lm_embedder *embedder; /* computes on another backend than the engine */
     struct tokenizer *tokenizer;
     const char *model; /* its name; copied */
     enum chat_style style;

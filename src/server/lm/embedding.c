@@ -88,10 +88,24 @@ static json_t *answer_json(struct work *work)
     return answer;
 }
 
-static int embed_texts(struct work *work, char param[LM_API_PARAM_MAX], struct err *err)
+/* The first request prepares the embedder; if that fails, it is not the request's fault. */
+static int run_embedder(struct work *work, struct err *err)
 {
     struct lm_api *api = work->api;
-    const size_t width = lm_embedder_width(api->options.embedder);
+    pthread_mutex_lock(&api->embedding);
+    int result = lm_embedder_prepare(api->options.embedder, err);
+    if (result < 0)
+        result = err->code = ERR_INTERNAL;
+    else
+        result = lm_embedder_run(api->options.embedder, work->texts, work->request.prompt_count,
+                                 work->vectors, err);
+    pthread_mutex_unlock(&api->embedding);
+    return result;
+}
+
+static int embed_texts(struct work *work, char param[LM_API_PARAM_MAX], struct err *err)
+{
+    const size_t width = lm_embedder_width(work->api->options.embedder);
     if (work->request.dimensions > width) {
         snprintf(param, LM_API_PARAM_MAX, "dimensions");
         return err_set(err, ERR_INPUT, "'dimensions' is %zu; this model's vectors have %zu numbers",
@@ -101,11 +115,7 @@ static int embed_texts(struct work *work, char param[LM_API_PARAM_MAX], struct e
     if (result < 0)
         return result;
     work->vectors = mem_alloc(work->request.prompt_count * width * sizeof *work->vectors);
-    pthread_mutex_lock(&api->embedding);
-    result = lm_embedder_run(api->options.embedder, work->texts, work->request.prompt_count,
-                             work->vectors, err);
-    pthread_mutex_unlock(&api->embedding);
-    return result;
+    return run_embedder(work, err);
 }
 
 void lm_api_embed(void *context, struct http_request *request, struct http_response *response)

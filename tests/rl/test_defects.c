@@ -171,7 +171,7 @@ TEST(defects)
 static const char *const choices[][16] = {
     {"train.method", "trloo", "grpo", "drkernel", "drkernel_original", "kevin",
      "kernel_rl_original"},
-    {"train.returns", "auto", "sum", "max", "final", "turn", "kernel_rl"},
+    {"train.returns", "auto", "sum", "max", "final", "turn", "episode", "kernel_rl"},
     {"gym.gamma", "auto", "0", "0.4", "1"},
     {"train.shaping", "auto", "none", "residual", "residual_unbiased"},
     {"train.void_turns", "auto", "keep", "mask"},

@@ -32,6 +32,9 @@ static const struct row {
     {"final", 0.5, RL_UNSHAPED, 3, {0.5, 7, 1.25}, {0}, {0.3125, 0.625, 1.25}},
     {"final", 0.5, RL_UNSHAPED, 3, {0.5, 7, 0}, {0, 0, RL_EXCLUDED}, {3.5, 7, 0}},
     {"turn", 0.4, RL_UNSHAPED, 3, {0.5, 7, 1.25}, {0}, {0.5, 7, 1.25}},
+    {"episode", 1, RL_UNSHAPED, 3, {0.5, -0.25, 1.25}, {0}, {1.5, 1.5, 1.5}},
+    {"episode", 0.5, RL_UNSHAPED, 3, {1, 2, 4}, {0}, {3, 3, 3}},
+    {"episode", 0.5, RL_UNSHAPED, 3, {9, 2, 4}, {RL_EXCLUDED}, {4, 4, 4}},
     /* Solving at once, or at the fourth turn: 0.3 and 0.3 · 1.624. */
     {"kernel_rl", 0.4, RL_UNSHAPED, 1, {0.3}, {0}, {0.3}},
     {"kernel_rl", 0.4, RL_UNSHAPED, 4, {0, 0, 0, 0.3}, {0}, {0.4872, 0.4872, 0.4872, 0.4872}},

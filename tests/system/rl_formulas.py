@@ -101,6 +101,7 @@ RETURNS = {
     ],
     "final": lambda rewards, gamma: _sum([0] * (len(rewards) - 1) + list(rewards[-1:]), gamma),
     "turn": lambda rewards, gamma: list(rewards),
+    "episode": lambda rewards, gamma: _sum(rewards, gamma)[:1] * len(rewards),
     "kernel_rl": lambda rewards, gamma: [sum(_sum(rewards, gamma))] * len(rewards),
 }
 SHAPINGS = ("none", "residual", "residual_unbiased")

@@ -39,6 +39,14 @@ static void return_turn(const double *rewards, const bool *excluded, size_t coun
         returns[i] = excluded[i] ? 0 : rewards[i];
 }
 
+static void return_episode(const double *rewards, const bool *excluded, size_t count, double gamma,
+                           double *returns)
+{
+    reward_returns(rewards, excluded, count, gamma, returns);
+    for (size_t i = 1; i < count; i++)
+        returns[i] = returns[0];
+}
+
 static void return_kernel_rl(const double *rewards, const bool *excluded, size_t count,
                              double gamma, double *returns)
 {
@@ -51,9 +59,13 @@ static void return_kernel_rl(const double *rewards, const bool *excluded, size_t
 }
 
 const struct rl_return_rule rl_return_rules[] = {
-    {"sum", reward_returns},         {"max", return_max},
-    {"final", return_final},         {"turn", return_turn},
-    {"kernel_rl", return_kernel_rl}, {NULL, NULL},
+    {"sum", reward_returns},
+    {"max", return_max},
+    {"final", return_final},
+    {"turn", return_turn},
+    {"episode", return_episode},
+    {"kernel_rl", return_kernel_rl},
+    {NULL, NULL},
 };
 
 const struct rl_return_options rl_return_defaults = {

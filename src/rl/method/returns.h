@@ -4,6 +4,7 @@
  *   max        G_t = max over t' ≥ t of γ^(t'-t) r_t'      the best that still comes (Kevin)
  *   final      as sum, with all rewards but the last turn's 0 (`use_final_reward`)
  *   turn       G_t = r_t
+ *   episode    G_t = sum's G_0, for all turns              tinker-cookbook, with γ = 1
  *   kernel_rl  G_t = Σ over all t' of sum's G_t'           kernel_rl as it is: one figure for all
  *              turns, that pays for solving late (1, 1 + γ, 1 + γ + γ², … times the reward)
  *

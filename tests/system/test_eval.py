@@ -500,8 +500,10 @@ def test_a_wait_for_the_device_names_who_has_it(warpgym, tmp_path):
         with subprocess.Popen(gate, stdin=subprocess.PIPE):
             arguments = ["eval", "--no-timing", "--problem", "relu", fast("relu")]
             process = warpgym.start(*arguments, stderr=errors)
-            wait_until(said.read_text, "a word on the wait", seconds=20)
-        fcntl.flock(held, fcntl.LOCK_UN)
+            try:
+                wait_until(said.read_text, "a word on the wait", seconds=20)
+            finally:  # first: another test may be at the gate, and wait for us
+                fcntl.flock(held, fcntl.LOCK_UN)
         warpgym.finish(process, expect=PASSED)
     lines = said.read_text().splitlines()
     assert re.fullmatch(rf"warpgym: waiting for the device: pid {os.getpid()}, \d+ s", lines[0])

@@ -26,6 +26,7 @@ struct tinker_future {
     /* Below: under the lock. */
     struct lm_engine *engine;
     uint64_t sampling; /* the engine's number of it, while it samples, else 0 */
+    bool sampled;
     bool done;
     /* Constant once done. */
     enum tinker_result kind;
@@ -261,8 +262,14 @@ void tinker_future_sampling(struct tinker_service *service, struct tinker_future
 {
     pthread_mutex_lock(&service->lock);
     future->engine = engine;
-    future->sampling = future->done ? 0 : number;
+    future->sampling = future->sampled ? 0 : number;
     pthread_mutex_unlock(&service->lock);
+}
+
+void tinker_future_sampled(struct tinker_future *future)
+{
+    future->sampled = true;
+    future->sampling = 0;
 }
 
 void tinker_future_end(struct tinker_service *service, struct tinker_future *future,
@@ -279,7 +286,6 @@ void tinker_future_end(struct tinker_service *service, struct tinker_future *fut
         future->bytes = buf_take(bytes);
     }
     future->done = true;
-    future->sampling = 0;
     DL_APPEND(service->futures->done, future);
     service->futures->kept_bytes += future->count + FUTURE_BYTES;
     polls = future->polls;

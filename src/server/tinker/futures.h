@@ -45,9 +45,11 @@ void tinker_future_unref(struct tinker_future *future);
 void tinker_future_show(const struct tinker_future *future, struct http_response *response);
 
 /* Without the lock: the engine samples it under this number, by which it can be cancelled until it
- * ends. */
+ * has been sampled. */
 void tinker_future_sampling(struct tinker_service *service, struct tinker_future *future,
                             struct lm_engine *engine, uint64_t number);
+/* With the lock: it asks nothing of the engine any more. */
+void tinker_future_sampled(struct tinker_future *future);
 /* Without the lock. `result` >= 0: takes what is in `bytes`; else the failure. Answers polls. */
 void tinker_future_end(struct tinker_service *service, struct tinker_future *future,
                        enum tinker_result kind, int result, struct buf *bytes,

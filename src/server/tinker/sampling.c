@@ -196,7 +196,10 @@ static void call_end(struct call *call)
         write_result(call, &result);
     pthread_mutex_lock(&service->lock);
     service->sampling -= call->request.samples;
+    tinker_future_sampled(call->future);
     pthread_mutex_unlock(&service->lock);
+    tinker_engine_return(call->engine); /* a client with the answer asks for other weights */
+    call->engine = NULL;
     tinker_future_end(service, call->future, TINKER_RESULT_SAMPLE, code, &result, &err);
     buf_deinit(&result);
     call_free(call);

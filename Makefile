@@ -143,10 +143,10 @@ $(BINARY): $(call objects,$(CLI_SOURCES)) $(LIBRARY)
 $(CHILD): $(call child_objects,$(CHILD_SOURCES)) $(CHILD_LIBRARY)
 	$(Q)$(CC) -pie $(LDFLAGS) -o $@ $^ $(CHILD_LIBS)
 
-# Python loads this one through ctypes: the fence, its memory on a GPU, its calls, and nothing of the
-# native child.
+# Python loads this one through ctypes: the fence, its memory, its calls, and nothing of the native
+# child.
 $(CHILD_SO): $(call child_objects,$(FENCE_SOURCES) $(patsubst %,src/judge/child/%.c,segments \
-	python_call)) $(CHILD_LIBRARY)
+	python_call blocks tensor_memory)) $(CHILD_LIBRARY)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lseccomp -lm
 
 # The CUDA driver loads this one into a child, to trace its launches.

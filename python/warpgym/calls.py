@@ -1,5 +1,6 @@
 """Calls that are timed (src/judge/child/python_call.h): they run without any Python of ours."""
 
+import contextlib
 import ctypes
 
 import torch
@@ -34,6 +35,7 @@ class Calls:
         native.python_call_open.argtypes = [ctypes.c_int, ctypes.py_object]
         native.python_call.argtypes = [ctypes.py_object] * 4
         native.python_call.restype = ctypes.py_object
+        native.tensor_memory_of_calls.argtypes = [ctypes.c_bool]
         self.steps = device.steps()
         self.run = native.python_call
         if native.python_call_open(channel, _objects(device.kind, device.generators())) != 0:
@@ -46,3 +48,12 @@ class Calls:
     def wait(self, model, inputs, plain):
         """Outputs of the call that the judge asked for; None: it wants something else."""
         return self.run(model, inputs, plain, self.steps)
+
+    @contextlib.contextmanager
+    def memory(self):
+        """Large tensors that are made meanwhile are a call's (tensor_memory.h)."""
+        self.native.tensor_memory_of_calls(True)
+        try:
+            yield
+        finally:
+            self.native.tensor_memory_of_calls(False)

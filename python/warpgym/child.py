@@ -596,11 +596,13 @@ class Child:
         output_bytes = self._output_bytes() or self.next_bytes
         self.outputs = None
         self.device.stretch(output_bytes)
-        self._warm_up(warm_ups)
         if not self.calls:
+            self._warm_up(warm_ups)
             self.channel.send(wire.HEAD.pack(wire.AWAKE, 0))
             return
-        outputs = self.calls.wait(self.model, self.arguments, self._plain)
+        with self.calls.memory():
+            self._warm_up(warm_ups)
+            outputs = self.calls.wait(self.model, self.arguments, self._plain)
         if outputs is not None:
             self.outputs = outputs
 
@@ -619,6 +621,9 @@ class Child:
                 answer = run(model)
         elif mode == wire.TRACE:
             with self.device.traced(descriptors[0]):
+                answer = run(model)
+        elif mode == wire.RUN and self.calls:
+            with self.calls.memory():
                 answer = run(model)
         else:
             answer = run(model)

@@ -155,6 +155,8 @@ def main():
     library = load_library()
     module = preload()
     trace = load_trace() if "WARPGYM_CUDA" in os.environ else None
+    if "WARPGYM_CUDA" not in os.environ:
+        library.tensor_memory_open()
     open_gpu = functools.partial(module.gpu.Gpu, library, trace)
     serve = functools.partial(module.serve, open_gpu=open_gpu, library=library)
     paths = [path.encode() for path in readable_paths()]

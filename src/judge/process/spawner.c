@@ -7,6 +7,7 @@
 #include "device/cuda.h"
 #include "device/cupti.h"
 #include "device/machine_load.h"
+#include "judge/child/blocks.h"
 #include "judge/process/external_program.h"
 #include "judge/request/judge_settings.h"
 
@@ -71,9 +72,10 @@ static void add_gpus(struct environment *environment, const struct spawner *spaw
     mem_free(cupti);
 }
 
-/* Memory that a call has freed stays the process's, and lies in large pages. By itself the C
- * library decides from what a process frees, and the reference's frees inputs, too: then candidates
- * fault on pages where it does not. Which small pages a process gets is worth 15 % of a call. */
+/* Memory that a call has freed stays the process's, and lies in large pages (large tensors:
+ * tensor_memory.h). By itself the C library decides from what a process frees, and the reference's
+ * frees inputs, too: then candidates fault on pages where it does not. Which small pages a process
+ * gets is worth 15 % of a call. */
 #define MALLOC_TUNABLES                                                                            \
     "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"                                         \
     "glibc.malloc.trim_threshold=1073741824:glibc.malloc.hugetlb=1"
@@ -241,6 +243,8 @@ static void make_sandbox(struct spawner *spawner, const struct gpu_unit *unit,
     sandbox_init(sandbox, kind);
     sandbox->scratch_bytes = run_settings(spawner->settings)->scratch_bytes;
     sandbox->memory_bytes = gpu ? 0 : memory_bytes; /* a driver reserves more than any limit */
+    if (kind == SANDBOX_TORCH)
+        sandbox->memory_bytes += BLOCKS_KEPT_BYTES; /* which it may hold without using them */
     sandbox->gpu = minor;
     sandbox->output = true;
     sandbox_allow(sandbox, driver);

@@ -380,12 +380,17 @@ def test_tensorboard(warpgym, home, tmp_path):
         run = warpgym("runs", "tensorboard", *names, cwd=home, environment=nothing)
         assert run.out == f"tensorboard {where} --port=6006\n"
         assert "not on the PATH" in run.err
+    run = warpgym("runs", "tensorboard", "a", "--print", cwd=home, environment=nothing)
+    assert run.out.startswith("tensorboard --logdir") and run.err == ""
     program = support.write(tmp_path / "tensorboard", '#!/bin/sh\necho "started $*"\n')
     program.chmod(0o755)
     run = warpgym("runs", "tensorboard", "a", "-p7", cwd=home, environment=nothing)
     assert run.out == "started --logdir=runs/a/tensorboard --port=7\n"
     run = warpgym("runs", "tensorboard", "a", "--print", cwd=home, environment=nothing)
     assert run.out.startswith("tensorboard --logdir") and run.err == ""
+    program.chmod(0o644)
+    run = warpgym("runs", "tensorboard", "a", cwd=home, environment=nothing)
+    assert run.status == support.INFRASTRUCTURE and "Permission denied" in run.complaint
     run = warpgym("runs", "tensorboard", "sft", cwd=home, environment=nothing)
     assert run.status == support.USAGE and "`warpgym lm train` writes none" in run.complaint
 

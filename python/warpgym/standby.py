@@ -154,8 +154,10 @@ def main():
         sys.exit("warpgym.standby: started by warpgym itself; of no use by hand")
     library = load_library()
     module = preload()
-    trace = load_trace() if "WARPGYM_CUDA" in os.environ else None
-    if "WARPGYM_CUDA" not in os.environ:
+    trace = None
+    if "WARPGYM_CUDA" in os.environ:
+        trace = load_trace()
+    else:
         library.tensor_memory_open()
     open_gpu = functools.partial(module.gpu.Gpu, library, trace)
     serve = functools.partial(module.serve, open_gpu=open_gpu, library=library)

@@ -60,14 +60,17 @@ static struct {
     uintptr_t start, end;
 } sealed;
 
-static void find_imports(const struct dl_phdr_info *library, const ElfW(Rela) * relocations,
-                         size_t bytes, const ElfW(Sym) * symbols, const char *names)
+/* In one table of relocations; `of`: the dynamic section. */
+static void find_imports(const struct dl_phdr_info *library, const ElfW(Xword) of[DT_NUM],
+                         unsigned table, unsigned table_bytes)
 {
-    for (size_t i = 0; relocations && i < bytes / sizeof *relocations; i++) {
+    const ElfW(Rela) *relocations = (const ElfW(Rela) *)of[table];
+    const ElfW(Sym) *symbols = (const ElfW(Sym) *)of[DT_SYMTAB];
+    for (size_t i = 0; relocations && i < of[table_bytes] / sizeof *relocations; i++) {
         const ElfW(Rela) *one = &relocations[i];
         if (!IS_IMPORT(ELF64_R_TYPE(one->r_info)))
             continue;
-        const char *name = names + symbols[ELF64_R_SYM(one->r_info)].st_name;
+        const char *name = (const char *)of[DT_STRTAB] + symbols[ELF64_R_SYM(one->r_info)].st_name;
         for (size_t k = 0; k < COUNT(imports); k++)
             if (strcmp(name, imports[k].name) == 0 && imports[k].count < USES)
                 imports[k].at[imports[k].count++] = (void **)(library->dlpi_addr + one->r_offset);
@@ -100,38 +103,15 @@ static int look_at_library(struct dl_phdr_info *library, size_t size, void *igno
     const ElfW(Phdr) *dynamic = segment_of(library, PT_DYNAMIC);
     if (!slash || strcmp(slash, "/libc10.so") != 0 || !dynamic)
         return 0;
-    const ElfW(Rela) * tables[2] = {NULL, NULL};
-    size_t bytes[2] = {0, 0};
-    const ElfW(Sym) *symbols = NULL;
-    const char *names = NULL;
+    ElfW(Xword) of[DT_NUM] = {0}; /* by tag; glibc has added where the library lies */
     const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(library->dlpi_addr + dynamic->p_vaddr);
-    for (; entry->d_tag != DT_NULL; entry++) {
-        uintptr_t address = entry->d_un.d_ptr; /* glibc has added where the library lies */
-        switch (entry->d_tag) {
-        case DT_SYMTAB:
-            symbols = (const ElfW(Sym) *)address;
-            break;
-        case DT_STRTAB:
-            names = (const char *)address;
-            break;
-        case DT_JMPREL:
-            tables[0] = (const ElfW(Rela) *)address;
-            break;
-        case DT_PLTRELSZ:
-            bytes[0] = entry->d_un.d_val;
-            break;
-        case DT_RELA:
-            tables[1] = (const ElfW(Rela) *)address;
-            break;
-        case DT_RELASZ:
-            bytes[1] = entry->d_un.d_val;
-            break;
-        default:
-            break;
-        }
-    }
-    for (size_t i = 0; symbols && names && i < 2; i++)
-        find_imports(library, tables[i], bytes[i], symbols, names);
+    for (; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag > 0 && entry->d_tag < DT_NUM)
+            of[entry->d_tag] = entry->d_un.d_val;
+    if (!of[DT_SYMTAB] || !of[DT_STRTAB])
+        return 1;
+    find_imports(library, of, DT_JMPREL, DT_PLTRELSZ);
+    find_imports(library, of, DT_RELA, DT_RELASZ);
     find_sealed(library);
     return 1;
 }

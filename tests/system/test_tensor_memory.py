@@ -171,7 +171,7 @@ def test_a_candidate_takes_no_new_pages(warpgym, tmp_path):
 
 
 @needs_torch
-@pytest.mark.parametrize("rows", [16, 64, 256, 1024, 4096])
+@pytest.mark.parametrize("rows", [1024, 4096])  # answers of 4 and 64 MiB: blocks of ours
 def test_an_answer_left_out_is_wrong(warpgym, tmp_path, rows):
     """Memory that the kernel has just cleared holds the right zeros."""
     problem = write(tmp_path / "sparse.py", f"""

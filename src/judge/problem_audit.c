@@ -167,11 +167,12 @@ static void explain_memory(struct session *session)
     fault->source = FAULT_JUDGE;
 }
 
-/* On a GPU, where memory may not do for another reference meanwhile. */
+/* On a GPU, where memory may not do for another reference meanwhile. An audit that is made again,
+ * alone, takes all of the GPU: the next session may have none of it then. */
 static bool hand_over(struct session *session, struct session *next)
 {
     struct opening opening = session_opening(next);
-    if (!session->lease.gpu || !session_rest_reference(session))
+    if (!session->lease.gpu || session->lease.retry_alone || !session_rest_reference(session))
         return false;
     opening_take_reference(&opening, &session->reference);
     device_lease_hand_over(&session->lease, &next->lease);

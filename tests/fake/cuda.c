@@ -335,12 +335,12 @@ cuda_result fake_memory_create(cuda_handle *handle, size_t bytes,
     if (fd < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *handle = (cuda_handle)fd + 1;
-    if (flags == 0 && bytes % UNIT == 0 && outcome("cuMemCreate") == 0) {
+    cuda_result result = flags == 0 && bytes % UNIT == 0 ? outcome("cuMemCreate") : 1;
+    if (result == 0)
         taken += bytes;
-        return 0;
-    }
-    close(fd);
-    return flags == 0 && bytes % UNIT == 0 ? outcome("cuMemCreate") : 1;
+    else
+        close(fd);
+    return result;
 }
 
 cuda_result fake_memory_release(cuda_handle handle)

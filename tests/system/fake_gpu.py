@@ -10,7 +10,8 @@ COMPILED = DRIVEN | {"WARPGYM_NVCC": str(SOURCES / "nvcc")}
 
 def torch_on_gpu(folder):
     """The environment of a warpgym whose PyTorch has a GPU: its Python, which is put into that
-    folder, starts the stand-in's standby server. No test's folder: candidates could see it."""
+    folder, starts the stand-in's standby server. No test's folder: candidates could see it. With a
+    second GPU one that waits for itself would not be seen: it takes the other."""
     python = write(
         folder / "python3",
         f"""#!/bin/sh
@@ -21,7 +22,8 @@ exec {PYTHON} "$@"
 """,
     )
     python.chmod(0o755)
-    return COMPILED | {"WARPGYM_PYTHON": str(python), "WARPGYM_TORCH_DEVICE": "cuda"}
+    one = {"FAKE_CUDA_DEVICES": "1"}
+    return COMPILED | one | {"WARPGYM_PYTHON": str(python), "WARPGYM_TORCH_DEVICE": "cuda"}
 
 
 def judged(warpgym, problem, candidate, *arguments, environment, expect=None):

@@ -504,10 +504,11 @@ def test_an_audit_lets_others_be_timed(warpgym, environment, problem):
 
 
 @pytest.mark.parametrize("made", [4, 5, 6, 7])
-@pytest.mark.parametrize("times", [2, 9])  # it looks twice, or more often
+@pytest.mark.parametrize("times", [1, 2])
 def test_audit_finds_no_memory(warpgym, environment, problem, made, times):
     """Whichever piece of the GPU's memory the judge cannot make: the audit is made again, alone,
-    and where that fails, too, only the audit is without."""
+    and where that fails, too, only the audit is without. Its evaluation holds nothing then: there
+    is one GPU."""
     broken = {
         "FAKE_CUDA_FAIL": "cuMemCreate",
         "FAKE_CUDA_ERROR": "2",
@@ -517,7 +518,7 @@ def test_audit_finds_no_memory(warpgym, environment, problem, made, times):
     verdict = judged(warpgym, environment | broken, problem, candidate(), *NO_CACHE)
     assert verdict["status"] == "passed", verdict
     audit = verdict["problem_audit"]
-    if times == 2:
+    if times == 1:
         assert audit["outcome"] == "sound", audit
     else:
         assert "too little GPU memory for the audit" in audit["reason"], audit

@@ -35,7 +35,7 @@ class Calls:
         native.python_call_open.argtypes = [ctypes.c_int, ctypes.py_object]
         native.python_call.argtypes = [ctypes.py_object] * 4
         native.python_call.restype = ctypes.py_object
-        native.tensor_memory_of_calls.argtypes = [ctypes.c_bool]
+        native.tensor_memory_begin.argtypes = [ctypes.c_bool]
         self.steps = device.steps()
         self.run = native.python_call
         if native.python_call_open(channel, _objects(device.kind, device.generators())) != 0:
@@ -50,10 +50,10 @@ class Calls:
         return self.run(model, inputs, plain, self.steps)
 
     @contextlib.contextmanager
-    def memory(self):
-        """Large tensors that are made meanwhile are a call's (tensor_memory.h)."""
-        self.native.tensor_memory_of_calls(True)
+    def memory(self, poison=False):
+        """Tensors that are made meanwhile are a call's (tensor_memory.h)."""
+        self.native.tensor_memory_begin(poison)
         try:
             yield
         finally:
-            self.native.tensor_memory_of_calls(False)
+            self.native.tensor_memory_end()

@@ -591,7 +591,7 @@ class Child:
                     tensor.copy_(spare)
                 self.model(*self.inputs[at % len(self.inputs)])
 
-    def wake(self, warm_ups):
+    def wake(self, warm_ups, poison=0):
         """All that a call needs beside its inputs and its seed; then the call, if it comes."""
         output_bytes = self._output_bytes() or self.next_bytes
         self.outputs = None
@@ -600,7 +600,7 @@ class Child:
             self._warm_up(warm_ups)
             self.channel.send(wire.HEAD.pack(wire.AWAKE, 0))
             return
-        with self.calls.memory():
+        with self.calls.memory(poison):
             self._warm_up(warm_ups)
             outputs = self.calls.wait(self.model, self.arguments, self._plain)
         if outputs is not None:
@@ -715,7 +715,7 @@ def serve(channel, lock, open_gpu=None, library=None):
                     child.call(mode, noise, descriptors)
                 elif kind == wire.WAKE:
                     stage = wire.FAILED_RUN
-                    child.wake(wire.HEAD.unpack_from(message)[1])
+                    child.wake(*wire.WAKE_BODY.unpack_from(message)[1:3])
                 elif kind == wire.FILL:
                     child.fill(*wire.FILL_BODY.unpack_from(message)[1:])
                 elif kind == wire.MAP:

@@ -30,6 +30,7 @@ GPU = struct.Struct("<44sI")
 OPEN_BODY = struct.Struct("<IIQI44sIII32s128sII")
 MAP_TAIL = struct.Struct("<QQQ")
 FILL_BODY = struct.Struct("<IIQ")
+WAKE_BODY = struct.Struct("<IIII")
 CALL_BODY = struct.Struct("<IIQ")  # what comes behind it is for native children
 ARGUMENT = struct.Struct("<IIQQIIddQ")
 LAYOUT_HEAD = struct.Struct("<IIQ")

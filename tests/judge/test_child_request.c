@@ -451,7 +451,7 @@ static int ask(uint32_t type, double yield_after_ms, struct err *err)
                                     .limit = {.ms = isfinite(yield_after_ms) ? WAIT_MS : SHORT_MS},
                                     .yield_after_ms = yield_after_ms};
     return type == WIRE_FILL   ? child_fill(&child, 1, false, LIMIT(WAIT_MS), err)
-           : type == WIRE_WAKE ? child_wake(&child, 0, LIMIT(WAIT_MS), err)
+           : type == WIRE_WAKE ? child_wake(&child, 0, false, LIMIT(WAIT_MS), err)
                                : child_call(&child, &call, &time, err);
 }
 

@@ -19,7 +19,8 @@ torch.set_num_threads(1)
 library = ctypes.CDLL({str(LIBRARY)!r})
 assert library.tensor_memory_open() == 0
 library.blocks_kept.restype = ctypes.c_size_t
-calls = library.tensor_memory_of_calls
+def calls(on, poison=False):
+    library.tensor_memory_begin(poison) if on else library.tensor_memory_end()
 MIB = 1 << 20
 """
 
@@ -171,7 +172,7 @@ def test_a_candidate_takes_no_new_pages(warpgym, tmp_path):
 
 
 @needs_torch
-@pytest.mark.parametrize("rows", [1024, 4096])  # answers of 4 and 64 MiB: blocks of ours
+@pytest.mark.parametrize("rows", [16, 64, 256, 1024, 4096])  # answers of 1 KiB to 64 MiB
 def test_an_answer_left_out_is_wrong(warpgym, tmp_path, rows):
     """Memory that the kernel has just cleared holds the right zeros."""
     problem = write(tmp_path / "sparse.py", f"""

@@ -674,7 +674,7 @@ def test_warmed_once():
 
     torch_info, torch.cuda.mem_get_info = torch.cuda.mem_get_info, lambda: (1 << 30, 1 << 30)
     warm = warm_message()
-    wake = wire.HEAD.pack(wire.WAKE, 1)
+    wake = wire.WAKE_BODY.pack(wire.WAKE, 1, 0, 0)
     channel, _ = served(
         [(warm, []), (warm, []), (open_message(), [source_descriptor()]), (wake, [])], open_gpu
     )

@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 #include <unistd.h>
 
 #define LARGE_BYTES ((size_t)2 << 20)
-#define POISON_BYTES ((size_t)64 << 20) /* more would take longer than many a call */
+#define TAKEN_BYTES BLOCKS_KEPT_BYTES  /* poison in what is taken, at the most, */
+#define FREED_BYTES ((size_t)64 << 20) /* and in what is freed */
 
 #if defined __x86_64__
 #define IS_IMPORT(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT)
@@ -23,23 +25,29 @@
 #define IS_IMPORT(type) false
 #endif
 
-static atomic_bool is_call;
+static atomic_bool is_call, poisons;
 
 static int take(void **memory, size_t alignment, size_t bytes)
 {
-    if (!is_call || bytes < LARGE_BYTES || alignment > BLOCK_ALIGNMENT)
-        return posix_memalign(memory, alignment, bytes);
-    void *block = block_take(bytes);
-    if (!block)
-        return posix_memalign(memory, alignment, bytes);
-    *memory = block;
-    return 0;
+    bool large = is_call && bytes >= LARGE_BYTES && alignment <= BLOCK_ALIGNMENT;
+    void *block = large ? block_take(bytes) : NULL;
+    int result = block ? 0 : posix_memalign(memory, alignment, bytes);
+    if (block)
+        *memory = block;
+    if (result == 0 && poisons)
+        memset(*memory, BLOCK_POISON, bytes < TAKEN_BYTES ? bytes : TAKEN_BYTES);
+    return result;
 }
 
+/* What is freed between calls and is no block may be large, and of no call: an input, say. */
 static void give(void *memory)
 {
-    if (memory && !block_free(memory, is_call ? 0 : POISON_BYTES))
-        free(memory);
+    if (!memory || block_free(memory, is_call ? 0 : FREED_BYTES))
+        return;
+    size_t bytes = is_call ? 0 : malloc_usable_size(memory);
+    if (bytes < LARGE_BYTES)
+        memset(memory, BLOCK_POISON, bytes);
+    free(memory);
 }
 
 /* What the library imports, and where it has the addresses: one for calls, one for its own use as a
@@ -142,7 +150,13 @@ int tensor_memory_open(void)
     return 0;
 }
 
-void tensor_memory_of_calls(bool calls)
+void tensor_memory_begin(bool poison)
 {
-    is_call = calls;
+    is_call = true;
+    poisons = poison;
+}
+
+void tensor_memory_end(void)
+{
+    is_call = poisons = false;
 }

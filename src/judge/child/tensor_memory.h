@@ -10,8 +10,10 @@
  * for that: the two functions that its libc10.so imports, posix_memalign and free, are replaced
  * where they are imported, for that library alone. What other code allocates is the C library's.
  *
- * What is freed outside of calls is an answer of the last one; its memory gets poison, so that a
- * candidate that leaves out a part of the next answer does not give the last one's.
+ * A part of an answer that a candidate leaves out is memory as it was: what an earlier answer left
+ * there, or zeros, which the kernel gives and which may be right. So calls that are not timed get
+ * poison in all memory that they take. Timed ones get it in what is freed between them, the last
+ * answers.
  *
  * Threads: tensor_memory_open before there is a second one, the others any.
  */
@@ -21,5 +23,7 @@
 
 /* With PyTorch loaded. 0; -1: this PyTorch takes its memory in another way; nothing has changed. */
 int tensor_memory_open(void);
-/* Whether large tensors that are made from now on are a call's. What is one stays one. */
-void tensor_memory_of_calls(bool calls);
+/* What is made from now on is a call's, and stays one. `poison`: before it is given out. */
+void tensor_memory_begin(bool poison);
+/* The call is over. */
+void tensor_memory_end(void);

@@ -51,6 +51,7 @@ static int check_simple(struct trials *trials)
     struct verdict *verdict = trials->verdict;
     const struct cases *cases = &trials->reference->cases;
     struct trial trial = {.layout = trials->reference->torch_layout,
+                          .poison = true,
                           .limit = time_limit_first_call(trials->job->settings)};
     verdict->case_total = cases->count;
     verdict->cases_compared = cases->compared;
@@ -65,6 +66,7 @@ static int check_torch(struct trials *trials)
     const struct check_settings *check = check_settings(settings);
     struct trial trial = {.layout = trials->reference->torch_layout,
                           .oracle = true,
+                          .poison = true,
                           .limit = time_limit_first_call(trials->job->settings)};
     if (trial_map(trials, &trial, true) < 0)
         return -1;

@@ -214,7 +214,7 @@ static int get_ready(const struct trial *trial, struct child *child, struct chil
 {
     int result = 0;
     if (trial->on_gpu || child->kind == CHILD_TORCH)
-        result = child_wake(child, trial->warm_ups, call->limit, err);
+        result = child_wake(child, trial->warm_ups, trial->poison, call->limit, err);
     call->clock_ns = trial->on_gpu ? clock_now_ns() : 0;
     return result < 0 ? result : child_prepare_call(child, &call->limit, err);
 }

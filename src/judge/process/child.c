@@ -487,9 +487,10 @@ int child_fill(struct child *child, uint64_t seed, enum wire_shift shift, struct
     return result;
 }
 
-int child_wake(struct child *child, uint32_t warm_ups, struct time_limit limit, struct err *err)
+int child_wake(struct child *child, uint32_t warm_ups, bool poison, struct time_limit limit,
+               struct err *err)
 {
-    struct wire_wake wake = {.type = WIRE_WAKE, .warm_ups = warm_ups};
+    struct wire_wake wake = {.type = WIRE_WAKE, .warm_ups = warm_ups, .poison = poison};
     int result = exchange_messages(child, &wake, sizeof wake, NULL, 0, WIRE_AWAKE,
                                    "getting ready for a call", &limit, err);
     return result < 0 ? result : sandboxed_freeze(&child->process, err);

@@ -163,9 +163,9 @@ NODISCARD int child_map(struct child *child, const struct layout *layout,
 NODISCARD int child_fill(struct child *child, uint64_t seed, enum wire_shift shift,
                          struct time_limit limit, struct err *err);
 /* It runs for a moment and uses its GPU, so that a call that follows finds it as any other.
- * `warm_ups`: struct wire_wake. */
-NODISCARD int child_wake(struct child *child, uint32_t warm_ups, struct time_limit limit,
-                         struct err *err);
+ * `warm_ups`, `poison`: struct wire_wake. */
+NODISCARD int child_wake(struct child *child, uint32_t warm_ups, bool poison,
+                         struct time_limit limit, struct err *err);
 
 /* Stops it and takes back what is its caller's. False: it is busy or gone, and cannot be called
  * again. */

@@ -169,11 +169,14 @@ struct wire_fill {
     uint64_t seed;  /* of the first slot; the others' follow from it */
 };
 
-/* What a call needs beside its arguments: it comes into the caches, off the clock. It says nothing
- * of the CALL that follows: what a candidate knew of that, it could work on before the clock.
+/* What a call needs beside its arguments: it comes into the caches, off the clock. Of the CALL that
+ * follows it says no more than that it is not timed (poison): what a candidate knew of the rest, it
+ * could work on before the clock.
  * Warm-ups (torch): so many calls, on the inputs of its slots that were there before FILL. */
 struct wire_wake {
     uint32_t type, warm_ups;
+    uint32_t poison; /* 1: memory that its call takes (child/tensor_memory.h); not on the clock */
+    uint32_t reserved;
 };
 
 struct wire_call {

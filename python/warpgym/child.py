@@ -8,7 +8,6 @@ while the process is frozen, and the clock is the judge's.
 import contextlib
 import copy
 import importlib.util
-import itertools
 import json
 import linecache
 import mmap
@@ -131,6 +130,7 @@ class Child:
         self.file_name = "candidate.py"
         self.model = None
         self.eager = None  # the reference, not compiled
+        self.convolves = False  # perhaps in TF32
         self.wide_model = None
         self.noise = None  # of each output: rounding.allowance
         self.inputs = []  # of each slot
@@ -358,16 +358,13 @@ class Child:
             with torch.no_grad():
                 inputs = self._widen(example)
                 seconds = stopwatch(self.device.kind)
-                errors = [0.0]
-                convolutions = rounding.Tf32() if self._may_convolve_in_tf32() else None
-                with convolutions or contextlib.nullcontext():
+                convolutions = rounding.Tf32()
+                with convolutions if self._may_convolve_in_tf32() else contextlib.nullcontext():
                     outputs = rounding.run(self.wide_model, structure.copied(inputs))
-                if convolutions and convolutions.seen:
-                    errors = rounding.tf32_errors(self.model, structure.copied(example), outputs)
+                self.convolves = convolutions.seen
                 plain = rounding.run(self.model, example)
                 took_s = seconds()
                 noise = rounding.allowance(self.wide_model, inputs, outputs, plain, took_s)
-                noise = [max(pair) for pair in itertools.zip_longest(noise, errors, fillvalue=0.0)]
             self.noise = torch.tensor(noise, dtype=torch.float64, device=self.device.name)
             if not isinstance(self.device, gpu.Cpu):
                 torch.cuda.empty_cache()
@@ -385,6 +382,17 @@ class Child:
         """PyTorch's default: cuDNN chooses by layout and sizes, in the reference as elsewhere."""
         plain = self.precision in (None, torch.float32) and torch.backends.cudnn.allow_tf32
         return plain and not isinstance(self.device, gpu.Cpu)
+
+    def _noise_on(self, inputs):
+        if not self.convolves:
+            return self.noise
+        try:
+            errors = [*rounding.tf32_errors(self.eager, inputs), 0.0]  # the bound is no output
+        except Exception as error:  # noqa: BLE001 - an operation that bears none of it
+            if self.oracle == wire.ORACLE and isinstance(error, torch.OutOfMemoryError):
+                raise
+            return self.noise
+        return torch.maximum(self.noise, self.noise.new_tensor(errors))
 
     @staticmethod
     def _widen(value):
@@ -567,7 +575,7 @@ class Child:
 
     def _model_of(self, mode, noise):
         if mode == wire.DOUBLE:
-            return lambda *inputs: [self.wide_model(*self._widen(inputs)), self.noise]
+            return lambda *inputs: [self.wide_model(*self._widen(inputs)), self._noise_on(inputs)]
         if mode == wire.NOTHING:
             return lambda *inputs: []
         if mode == wire.CHOICES:

@@ -95,13 +95,15 @@ class Tf32(OperationMode):
         return operation(*arguments, **(keywords or {}))
 
 
-def tf32_errors(model, inputs, wide):
-    """What an honest kernel may be off in each output where convolutions may be TF32."""
+def tf32_errors(model, inputs):
+    """What an honest kernel may be off in each output, on these inputs, where convolutions may be
+    TF32: on inputs of another mean it is more, because the errors of weights add up."""
+    plain = run(copy.deepcopy(model), structure.copied(inputs))
     with Tf32():
-        moved = run(model, inputs)
+        moved = run(copy.deepcopy(model), structure.copied(inputs))
     return [
         min(TF32_ERRORS * _largest(one - other), TF32_MOST * _size(other)) if _is_real(other) else 0
-        for one, other in zip(moved, wide, strict=True)
+        for one, other in zip(moved, plain, strict=True)
     ]
 
 

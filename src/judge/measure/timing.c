@@ -21,6 +21,7 @@
 #define NATIVE_BATCHES 40.0
 #define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
 #define LONGEST_MS 60.0 /* of the reference's calls in an interval, for a faster candidate */
+#define SLOWEST_MS 1e3  /* of a slow candidate's; half of what one call may take, if that is less */
 #define START_MS 0.015  /* that the first call of an interval waits until it starts, */
 #define CALL_MS 0.004   /* and what any takes at the least */
 #define FEWER 1.5       /* calls than could be are too few */
@@ -267,10 +268,12 @@ static double call_bytes(const struct trials *trials, const struct trial *trial)
 /* What a call of each takes, about. */
 struct call_times {
     double reference_ms, candidate_ms;
+    double candidate_most_ms; /* with its start */
 };
 
 /* How many calls one interval of the clock should take: on a GPU starting and waiting take longer
- * than many a kernel, whichever of the two is the faster. */
+ * than many a kernel, whichever of the two is the faster. All of an interval together are one call
+ * to the time limit. */
 static uint32_t slots_for(const struct trials *trials, const struct trial *trial,
                           const struct call_times *times)
 {
@@ -291,6 +294,8 @@ static uint32_t slots_for(const struct trials *trials, const struct trial *trial
         wanted = fmax(wanted, 2);
     wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
     wanted = fmin(wanted, memory_budget_calls(trials->gpu, call_bytes(trials, trial)));
+    double slowest_ms = fmin(SLOWEST_MS, 0.5 * (double)trial->limit.ms);
+    wanted = fmin(wanted, slowest_ms / fmax(times->candidate_most_ms, SAMPLING_RESOLUTION_MS));
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 
@@ -315,7 +320,8 @@ static struct call_times times_of(const struct trial *trial, const struct child_
     double candidate_ms = candidate->ms - candidate->inputs_ms - overhead_ms;
     return (struct call_times){.reference_ms = fmax(reference->own_ms / trial->slots,
                                                     SAMPLING_RESOLUTION_MS),
-                               .candidate_ms = fmax(candidate_ms / trial->slots, CALL_MS)};
+                               .candidate_ms = fmax(candidate_ms / trial->slots, CALL_MS),
+                               .candidate_most_ms = candidate->ms / trial->slots};
 }
 
 static int map_slots(struct trials *trials, struct trial *trial)
@@ -363,12 +369,14 @@ static int make_slots(struct trials *trials, struct trial *trial, struct call_ti
 
 /* As many slots as the calls want. One call alone says that roughly, because much of its time is
  * its start; several say it, of the reference for the next candidate, too. */
-static int find_slots(struct trials *trials, struct trial *trial, double first_ms)
+static int find_slots(struct trials *trials, struct trial *trial, double first_ms,
+                      double candidate_ms)
 {
     double *known_ms = &trials->reference->times[trials->verdict->case_count].call_ms;
     struct call_times times = {.reference_ms = *known_ms > 0 ? *known_ms
                                                              : fmax(first_ms - START_MS, CALL_MS),
-                               .candidate_ms = INFINITY};
+                               .candidate_ms = INFINITY,
+                               .candidate_most_ms = candidate_ms};
     trial->slots = slots_for(trials, trial, &times);
     int result = make_slots(trials, trial, &times);
     for (int i = 0; result == 0 && i < ENLARGED && trial->slots > 1; i++) {
@@ -398,7 +406,7 @@ static int warm_up(struct trials *trials, struct trial *trial)
     trial->yield_after_ms = fmax(reference.ms, 1) * timing->stop_slower;
     if (!trials->gpu) /* there it gets other memory, without the inputs of a call */
         trial->warm_ups = warm_ups_after(trials, trial, &reference, &candidate);
-    return trials->gpu ? find_slots(trials, trial, reference.own_ms) : 0;
+    return trials->gpu ? find_slots(trials, trial, reference.own_ms, candidate.ms) : 0;
 }
 
 static int time_case(struct trials *trials, struct trial *trial, const struct size_set *sizes,

@@ -206,6 +206,16 @@ static void blame_reference(struct session *session, const struct err *err, stru
     ending->excerpt = failed->failure ? failed->text : NULL;
 }
 
+/* A GPU may stand still for seconds while its driver ends a context of another session's in which
+ * something still computes. So a candidate that was quick enough until it was timed, on a GPU that
+ * others use, is judged again, alone. */
+static bool may_have_stood_still(const struct session *session)
+{
+    const struct device_lease *lease = &session->lease;
+    return lease->gpu && lease->held == LEASE_TIMED && lease->wanted != LEASE_ALONE &&
+           gpu_pool_shared(lease->gpus, lease->unit);
+}
+
 static void blame_candidate(struct session *session, const struct err *err,
                             const struct wire_failed *failed, struct ending *ending)
 {
@@ -227,6 +237,7 @@ static void blame_candidate(struct session *session, const struct err *err,
                      err->text);
         break;
     case ERR_TIMEOUT:
+        session->lease.retry_alone |= may_have_stood_still(session);
         end_with(ending, STATUS_TIMEOUT, "timeout", "%s", err->text);
         break;
     case ERR_PROTOCOL:

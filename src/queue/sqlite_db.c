@@ -142,6 +142,16 @@ static int version_of(struct sqlite_db *db, struct err *err)
     return (int)version;
 }
 
+/* In one transaction: another process may be making the tables meanwhile. */
+static int look_at_version(struct sqlite_db *db, struct err *err)
+{
+    int result = db_execute(db, "begin", err);
+    if (result == 0)
+        result = version_of(db, err);
+    sqlite3_exec(db->handle, "rollback", NULL, NULL, NULL);
+    return result;
+}
+
 /* Switching to WAL needs the file exclusively and does not wait for it. */
 static int use_log(struct sqlite_db *db, struct err *err)
 {
@@ -192,7 +202,7 @@ int sqlite_db_open(struct sqlite_db *db, const char *path, int busy_ms, bool cre
     if (result == 0) {
         sqlite3_extended_result_codes(db->handle, 1);
         sqlite3_busy_handler(db->handle, wait_busy, db);
-        result = version_of(db, err);
+        result = look_at_version(db, err);
     }
     if (result >= 0)
         result = use_log(db, err);

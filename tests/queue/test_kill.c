@@ -129,9 +129,14 @@ static pid_t start(const char *url, void (*run)(struct queue *queue))
     if (pid != 0)
         return pid;
     struct queue *queue;
+    struct err err;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || queue_open(&queue, url, &options, NULL) < 0)
+    if (getppid() != parent)
         _exit(1);
+    if (queue_open(&queue, url, &options, &err) < 0) {
+        fprintf(stderr, "ERROR: %s\n", err.text);
+        _exit(1);
+    }
     run(queue);
     queue_close(queue);
     _exit(0);

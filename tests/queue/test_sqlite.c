@@ -1,9 +1,11 @@
 #include "../support/queue_suite.h"
 #include "../support/test.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -241,6 +243,52 @@ static const char old_statements[] =
     "insert into results values (1, cast('verdict' as blob));"
     "insert into counters values ('sequence', 2), ('change', 5), ('kept', 1), ('kept_bytes', 7),"
     " ('ended:passed', 1);";
+
+#define OPENERS 4
+#define STAGGER_NS 8000000 /* the tables take some milliseconds */
+
+struct opener {
+    const char *url;
+    pthread_barrier_t *all;
+    struct err err;
+    int result;
+};
+
+static void *open_it(void *argument)
+{
+    struct opener *opener = argument;
+    struct queue *queue;
+    pthread_barrier_wait(opener->all);
+    struct timespec pause = {.tv_nsec = (long)(clock_secret() % STAGGER_NS)};
+    nanosleep(&pause, NULL);
+    opener->result = queue_open(&queue, opener->url, &(struct queue_options){0}, &opener->err);
+    if (opener->result == 0)
+        queue_close(queue);
+    return NULL;
+}
+
+/* One makes the tables; none takes the file for another program's meanwhile. */
+TEST(a_new_file_is_opened_by_several_at_once)
+{
+    const char *folder = support_directory();
+    pthread_barrier_t all;
+    pthread_barrier_init(&all, NULL, OPENERS);
+    for (int round = 0; round < 100; round++) {
+        char name[256];
+        pthread_t threads[OPENERS];
+        struct opener openers[OPENERS] = {{0}};
+        snprintf(name, sizeof name, "sqlite:%s/%d.db", folder, round);
+        for (int i = 0; i < OPENERS; i++) {
+            openers[i] = (struct opener){.url = name, .all = &all};
+            assert_int_equal(pthread_create(&threads[i], NULL, open_it, &openers[i]), 0);
+        }
+        for (int i = 0; i < OPENERS; i++) {
+            pthread_join(threads[i], NULL);
+            assert_ok(openers[i].result, &openers[i].err);
+        }
+    }
+    pthread_barrier_destroy(&all);
+}
 
 TEST(a_file_of_the_version_before)
 {

@@ -27,7 +27,7 @@ struct trial {
     bool alike;     /* no slot has shifted inputs: all calls are to take the same time */
     bool oracle;    /* compute the oracle's answer too */
     bool untouched; /* check that `in` arguments are as they were */
-    bool poison;    /* torch: the memory that its calls take, which they would be timed with */
+    bool poison;    /* torch: of the memory that its calls take, which costs them time */
     uint32_t warm_ups;       /* struct wire_wake */
     int trace;               /* WIRE_TRACE: where it records to */
     struct time_limit limit; /* of a call of the candidate's, and of what leads to it */

@@ -370,8 +370,8 @@ class Child:
                 torch.cuda.empty_cache()
         except Exception as error:  # noqa: BLE001 - any failure means: no oracle for this problem
             self.wide_model = None
-            if self.oracle == wire.ORACLE and isinstance(error, torch.OutOfMemoryError):
-                raise  # what others have now decides nothing
+            if self._may_be_crowded(error):
+                raise
             return False
         return len(outputs) == len(plain) < wire.OUTPUTS and all(
             wide.dtype == structure.wide(narrow).dtype
@@ -383,13 +383,17 @@ class Child:
         plain = self.precision in (None, torch.float32) and torch.backends.cudnn.allow_tf32
         return plain and not isinstance(self.device, gpu.Cpu)
 
+    def _may_be_crowded(self, error):
+        """What others have of the memory now decides nothing."""
+        return self.oracle == wire.ORACLE and isinstance(error, torch.OutOfMemoryError)
+
     def _noise_on(self, inputs):
         if not self.convolves:
             return self.noise
         try:
             errors = [*rounding.tf32_errors(self.eager, inputs), 0.0]  # the bound is no output
         except Exception as error:  # noqa: BLE001 - an operation that bears none of it
-            if self.oracle == wire.ORACLE and isinstance(error, torch.OutOfMemoryError):
+            if self._may_be_crowded(error):
                 raise
             return self.noise
         return torch.maximum(self.noise, self.noise.new_tensor(errors))

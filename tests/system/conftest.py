@@ -21,7 +21,7 @@ def pytest_sessionstart(session):
 LONGEST = [
     *("test_extension.py", "test_hacks.py", "test_torch_gpu.py", "test_suite.py"),
     *("test_cluster.py", "test_device_only.py", "test_envs.py", "test_faults.py", "test_stores.py"),
-    *("test_lm.py", "test_train.py", "test_train_tinker.py"),
+    *("test_lm.py", "test_train.py", "test_train_tinker.py", "test_torch_gpu_beside.py"),
 ]
 
 

@@ -17,14 +17,10 @@ def environment(tmp_path_factory):
     return torch_on_gpu(tmp_path_factory.mktemp("python"))
 
 
-@pytest.fixture
-def problem(tmp_path):
-    return write(tmp_path / "square.py", kernelbench_module())
-
-
-# A lock on a byte of a file that both processes may read shows the reference whether a candidate
-# runs, on however slow a machine: a clock could not. Each run has its own byte.
-DISTURBED = """
+# A lock on a byte of a file that all processes may read shows whether a candidate that holds it
+# runs, on however slow a machine: a clock could not. Each run has its own byte. A process that
+# looks so loses its own lock.
+HELD = """
 import fcntl
 import os
 import struct
@@ -32,15 +28,15 @@ import time
 import torch
 import torch.nn as nn
 
+def held():
+    wish = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, BYTE, 1, 0)
+    with open(os.__file__) as file:
+        return struct.unpack_from("h", fcntl.fcntl(file, fcntl.F_GETLK, wish))[0] != fcntl.F_UNLCK
+"""
+DISTURBED = HELD + """
 class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.file = open(os.__file__)
-
     def forward(self, x):
-        wish = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, BYTE, 1, 0)
-        met = fcntl.fcntl(self.file, fcntl.F_GETLK, wish)
-        if struct.unpack_from("h", met)[0] != fcntl.F_UNLCK:
+        if held():
             time.sleep(0.05)
         return x * 2
 
@@ -50,6 +46,7 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
+DOUBLED = DISTURBED.replace("time.sleep(0.05)", "pass")
 # It takes long enough that no busy machine hands over slower: the judge would not time it then.
 BESIDE = """
 import fcntl
@@ -67,6 +64,22 @@ class ModelNew(nn.Module):
         time.sleep(0.02)
         return x + x
 """
+
+
+def judged_beside(warpgym, environment, folder, pairs, *arguments):
+    """The run that judges two candidates at a time: by name, the problem's text and its own, in
+    which BYTE is the byte."""
+    byte = str(random.getrandbits(62))
+    tasks = [
+        {
+            part: str(write(folder / f"{name}_{part}.py", text.replace("BYTE", byte)))
+            for part, text in zip(("problem", "candidate"), pair, strict=True)
+        }
+        for name, pair in pairs.items()
+    ]
+    batch = write_lines(folder / "batch.jsonl", tasks)
+    run = ("eval", "--json", "--jobs", "2", *arguments, batch)
+    return warpgym(*run, environment=environment)
 
 
 def test_reference_is_timed_alone(warpgym, environment, tmp_path):
@@ -92,8 +105,9 @@ def test_reference_is_timed_alone(warpgym, environment, tmp_path):
     )
 
 
-def test_a_slow_candidate_is_no_timeout(warpgym, environment, problem):
+def test_a_slow_candidate_is_no_timeout(warpgym, environment, tmp_path):
     """An interval holds as many calls as the reference wants, and fewer of one so much slower."""
+    problem = write(tmp_path / "square.py", kernelbench_module())
     slow = candidate("import time; time.sleep(0.3)")
     limits = ["-s", "run.timeout_ms=3s", "-s", "audit.budget_ms=0"]
     verdict = judged(warpgym, environment, problem, slow, *limits, timed=True)
@@ -101,31 +115,27 @@ def test_a_slow_candidate_is_no_timeout(warpgym, environment, problem):
     assert verdict["timing"]["candidate"]["median"] == pytest.approx(300, rel=0.5)
 
 
-# Both hold a lock on the byte; the first has a call that never ends where it is not alone.
-STANDS_STILL = BESIDE.replace(
-    "        time.sleep(0.02)\n",
-    """        self.calls = getattr(self, "calls", 0) + 1
-        wish = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, BYTE, 1, 0)
-        met = fcntl.fcntl(self.file, fcntl.F_GETLK, wish)
-        if self.calls > 9 and struct.unpack_from("h", met)[0] != fcntl.F_UNLCK:
+# From some call on, which is timed, it never answers where it is not alone.
+STANDS_STILL = HELD + """
+class ModelNew(nn.Module):
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls > 9 and held():
             time.sleep(600)
-""",
-).replace("import os", "import os\nimport struct")
+        return x + x
+"""
 
 
-def test_a_gpu_that_stood_still(warpgym, environment, problem):
+def test_a_gpu_that_stood_still(warpgym, environment, tmp_path):
     """A call that ends only without the other session is no timeout."""
-    byte = str(random.getrandbits(62))
-    problem.write_text(DISTURBED.replace("time.sleep(0.05)", "pass").replace("BYTE", byte))
-    texts = {"slow": BESIDE.replace("0.02", "0.5"), "stands_still": STANDS_STILL}
-    pairs = [
-        (problem, write(problem.parent / f"{name}.py", text.replace("BYTE", byte)))
-        for name, text in texts.items()
-    ]
-    lines = [{"problem": str(one), "candidate": str(answer)} for one, answer in pairs]
-    batch = write_lines(problem.parent / "batch.jsonl", lines)
+    pairs = {
+        "slow": (DOUBLED, BESIDE.replace("0.02", "0.5")),
+        "stands_still": (DOUBLED, STANDS_STILL),
+    }
     limits = ["-s", "run.timeout_ms=3s", "-s", "audit.budget_ms=0", "-s", "log.level=info"]
-    run = warpgym("eval", "--json", "--jobs", "2", *limits, batch, environment=environment)
+    run = judged_beside(warpgym, environment, tmp_path, pairs, *limits)
     assert [verdict["status"] for verdict in run.verdicts] == ["passed"] * 2, run
     assert "judged once more: one call took longer than" in run.err
 
@@ -146,18 +156,7 @@ def test_busy_processors_are_no_disturbance(warpgym, environment, tmp_path):
 
 # A reference that finds no memory while another session's candidate holds a lock, and a candidate
 # that waits for that.
-CROWDED = """
-import fcntl
-import os
-import struct
-import torch
-import torch.nn as nn
-
-def held():
-    wish = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, BYTE, 1, 0)
-    with open(os.__file__) as file:
-        return struct.unpack_from("h", fcntl.fcntl(file, fcntl.F_GETLK, wish))[0] != fcntl.F_UNLCK
-
+CROWDED = HELD + """
 class Model(nn.Module):
     def forward(self, x):
         if held():
@@ -170,9 +169,7 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
-WAITS = """
-import time
-
+WAITS = HELD + """
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()
@@ -186,28 +183,12 @@ class ModelNew(nn.Module):
 
 def test_reference_without_memory_on_a_shared_gpu(warpgym, environment, tmp_path):
     """Its problem is judged again, exclusively."""
-    byte = str(random.getrandbits(62))
-    crowded = CROWDED.replace("BYTE", byte)
-    holds = BESIDE.replace("BYTE", byte).replace("sleep(0.02)", "sleep(0.5)")
-    answers = {
-        "doubled": (
-            DISTURBED.replace("time.sleep(0.05)", "pass").replace("BYTE", byte),
-            holds,
-        ),
-        "crowded": (crowded, crowded.split("class Model")[0] + WAITS),
+    pairs = {
+        "doubled": (DOUBLED, BESIDE.replace("0.02", "0.5")),
+        "crowded": (CROWDED, WAITS),
     }
-    tasks = [
-        {
-            "problem": str(write(tmp_path / f"{name}.py", problem)),
-            "candidate": str(write(tmp_path / f"{name}_answer.py", answer)),
-        }
-        for name, (problem, answer) in answers.items()
-    ]
-    batch = write_lines(tmp_path / "batch.jsonl", tasks)
-    run = warpgym(
-        "eval", "--json", "--quiet", "--jobs", "2", "--no-timing", "-s", "gpu.devices=0", batch,
-        environment=environment,
-    )  # fmt: skip
+    limits = ["--quiet", "--no-timing", "-s", "gpu.devices=0"]
+    run = judged_beside(warpgym, environment, tmp_path, pairs, *limits)
     found = [(verdict["status"], verdict["error"]) for verdict in run.verdicts]
     assert found == [("passed", None)] * 2
 

@@ -202,3 +202,50 @@ def test_a_lying_subclass_is_believed_no_more_than_before(judge):
 
     judge.ask(lambda x: (x + 1).as_subclass(Liar), X)
     assert judge.answer()[0][0] == 4096
+
+
+class QueuingGpu:
+    """What runs_ahead asks of a GPU and a clock: calls are issued, and computed in their order."""
+
+    def __init__(self, monkeypatch, issue_ms, compute_ms, waits=False):
+        self.now_ms, self.free_ms, self.calls = 0.0, 0.0, 0
+        self.issue_ms, self.compute_ms, self.waits = issue_ms, compute_ms, waits
+        self.marks = [self]
+        monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: self.compute(cycles / 2e6))
+        monkeypatch.setattr(gpu.time, "monotonic_ns", lambda: int(self.now_ms * 1e6))
+
+    def compute(self, ms):
+        self.free_ms = max(self.free_ms, self.now_ms) + ms
+
+    def synchronize(self):
+        self.now_ms = max(self.now_ms + 0.01, self.free_ms)
+
+    def record(self):
+        self.marked_ms = self.free_ms
+
+    def query(self):
+        return self.now_ms >= self.marked_ms
+
+    def call(self):
+        self.calls += 1
+        self.now_ms += self.issue_ms
+        self.compute(self.compute_ms)
+        if self.waits:
+            self.synchronize()
+
+    def runs_ahead(self):
+        return gpu.Gpu.runs_ahead(self, self.call)
+
+
+@pytest.mark.parametrize("compute_ms", [0.005, 0.1, 1, 20, 500])
+def test_whether_calls_run_ahead_costs_a_gpu_little(monkeypatch, compute_ms):
+    """Calls of 20 ms that were queued for 4 ms of the processor's time took it 4 s."""
+    device = QueuingGpu(monkeypatch, issue_ms=0.02, compute_ms=compute_ms)
+    assert device.runs_ahead()
+    assert device.now_ms <= 50 + 5 * compute_ms
+    assert device.calls * compute_ms >= 4 or device.calls * device.issue_ms >= 4
+
+
+@pytest.mark.parametrize("compute_ms", [0.005, 1, 500])
+def test_calls_that_wait_for_a_gpu_run_not_ahead(monkeypatch, compute_ms):
+    assert not QueuingGpu(monkeypatch, 0.02, compute_ms, waits=True).runs_ahead()

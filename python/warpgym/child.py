@@ -269,10 +269,12 @@ class Child:
         self._import(source)
         self.device = gpu.Meta()
         inputs, weight_bytes = [], 0
-        structure.take_apart(list(self._make(self._attribute("get_inputs"))), inputs)
-        _, slot_bytes = structure.place(inputs, wire.GUARD_BYTES)
-        with contextlib.suppress(Exception):
-            weight_bytes = sum(t.nbytes for t in self._make(self._meta_model).state_dict().values())
+        with gpu.Formed():
+            structure.take_apart(list(self._make(self._attribute("get_inputs"))), inputs)
+            _, slot_bytes = structure.place(inputs, wire.GUARD_BYTES)
+            with contextlib.suppress(Exception):
+                state = self._make(self._meta_model).state_dict()
+                weight_bytes = sum(tensor.nbytes for tensor in state.values())
         layout = wire.layout([], slot_bytes)
         self.channel.send(wire.opened(layout, weight_bytes=weight_bytes))
 

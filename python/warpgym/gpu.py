@@ -13,6 +13,7 @@ import os
 import time
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from . import structure
 
@@ -83,6 +84,18 @@ class Meta:
     """Tensors with a form and no values: nothing is computed."""
 
     name = kind = "meta"
+
+
+class Formed(TorchFunctionMode):
+    """Within it torch.randn draws nothing. Of tensors without values PyTorch has it in Python, and
+    loads SymPy for that, which takes 0.3 to 6 s in each process."""
+
+    def __torch_function__(self, function, types, arguments=(), keywords=None):
+        keywords = dict(keywords or {})
+        if function is torch.randn:
+            keywords.pop("generator", None)
+            function = torch.empty
+        return function(*arguments, **keywords)
 
 
 class _Raw:

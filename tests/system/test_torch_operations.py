@@ -8,9 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-LOOKS = """
+LOOKS = '''
 import sys, torch
-from warpgym import ablation, choices, promises, rounding
+from warpgym import ablation, child, choices, promises, rounding
 def draw():
     slot[0].normal_()
 slot = [torch.empty(8, 8)]
@@ -22,13 +22,30 @@ with rounding.Rounded(1e-3, 1, "cpu") as mode:
 with ablation._Operators(()):
     slot[0].sin()
 assert mode.entered > 0
+class Channel:
+    def send(self, message):
+        self.sent = message
+sized = child.Child(Channel())
+sized.open_sizes(b"""
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shift = torch.nn.Parameter(torch.randn(8, 1, generator=torch.Generator()))
+def get_inputs():
+    return [torch.randn(8, 8, dtype=torch.float64)]
+def get_init_inputs():
+    return []
+""")
+assert int.from_bytes(sized.channel.sent[-8:], "little") == 32
 print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
-"""
+'''
 
 
-def test_the_compiler_is_not_loaded():
+def test_the_compiler_is_not_loaded(tmp_path):
+    command = [sys.executable, "-c", LOOKS]
     done = subprocess.run(
-        [sys.executable, "-c", LOOKS], capture_output=True, text=True, timeout=120, check=False
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout == "[]\n", done.stderr
 

@@ -254,9 +254,9 @@ static void look_for_missing_memory(struct session *session)
 {
     struct device_lease *lease = &session->lease;
     enum verdict_status status = session->verdict->status;
-    uint64_t missing = session->reference.child.requests.missing_bytes;
+    uint64_t missing = session->reference.child.requests.lack.bytes;
     if (status == STATUS_PASSED && missing == 0)
-        missing = session->candidate.requests.missing_bytes;
+        missing = session->candidate.requests.lack.bytes;
     if (missing == 0 || !lease->gpu || lease->wanted == LEASE_ALONE ||
         (status != STATUS_PASSED && status != STATUS_WRONG))
         return;

@@ -121,8 +121,8 @@ bool session_rest_reference(struct session *session)
     reference->child.cancelled = session->judge->options.cancelled;
     reference->child.lease = NULL;
     if (session->lease.wanted == LEASE_ALONE) /* there is no more to be had */
-        reference->child.requests.missing_bytes = 0;
-    return reference->open && reference->hash[0] && reference->child.requests.missing_bytes == 0 &&
+        reference->child.requests.lack = (struct child_lack){0};
+    return reference->open && reference->hash[0] && reference->child.requests.lack.bytes == 0 &&
            child_rest(&reference->child);
 }
 

@@ -120,8 +120,10 @@ void *segments_alloc(ssize_t wanted, int device, void *stream)
         bool made = chunk &&
                     (make_segment(chunk, all) || (all > bytes && make_segment(chunk, bytes)));
         pool.newest = made ? chunk : NULL;
-        if (!made && chunk)
+        if (!made && chunk) {
             announce_missing(bytes);
+            pool.last_bytes = 0; /* the same again is no more than that */
+        }
     }
     struct chunk *chunk = pool.newest;
     if (chunk) {

@@ -107,6 +107,21 @@ static void count_segment(struct child_requests *requests, uint64_t bytes)
         requests->segment_peak_bytes = requests->segment_bytes;
 }
 
+static void take_refusal(struct child_lack *lack, uint64_t bytes)
+{
+    if (bytes != lack->refused)
+        lack->others = lack->bytes;
+    lack->refused = bytes;
+    lack->bytes = bytes > lack->others ? bytes : lack->others;
+}
+
+static void take_made(struct child_lack *lack, uint64_t bytes)
+{
+    if (bytes == lack->refused)
+        lack->bytes = lack->others;
+    lack->refused = 0;
+}
+
 /* New memory at a known address replaces the old; no bytes: it is given up; no address: there was
  * none. Memory that is not given up so stays mapped until the child ends. */
 static int serve_segment(struct child *child, const struct wire_segment *message,
@@ -115,7 +130,7 @@ static int serve_segment(struct child *child, const struct wire_segment *message
     bool gone = message->bytes == 0;
     bool missing = message->address == 0 && !gone && descriptors[0] < 0;
     if (child->gpu && missing) {
-        child->requests.missing_bytes = message->bytes;
+        take_refusal(&child->requests.lack, message->bytes);
         return 0;
     }
     if (!child->gpu || message->address == 0 || (descriptors[0] < 0) != gone)
@@ -131,8 +146,8 @@ static int serve_segment(struct child *child, const struct wire_segment *message
         gpu_memory_import(&segment->memory, child->gpu, descriptors[0], message->bytes, err) < 0)
         result = err_set(err, ERR_PROTOCOL, "what it calls GPU memory cannot be mapped");
     count_segment(&child->requests, segment->memory.bytes);
-    if (message->bytes >= child->requests.missing_bytes) /* PyTorch asks again for what it lacked */
-        child->requests.missing_bytes = 0;
+    if (!gone)
+        take_made(&child->requests.lack, message->bytes);
     return result;
 }
 

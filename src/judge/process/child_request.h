@@ -38,12 +38,20 @@ struct child_segment {
     struct gpu_memory memory;
 };
 
+/* GPU memory that it was refused. PyTorch frees what it can, and asks again for the same at once:
+ * whatever else comes next, it did without. */
+struct child_lack {
+    uint64_t bytes;   /* the most that it does without; 0: none */
+    uint64_t others;  /* that without `refused` */
+    uint64_t refused; /* by the last request */
+};
+
 struct child_requests {
     struct child_builder *builder;  /* the caller's; NULL: it may not request builds */
     struct child_segment *segments; /* CHILD_SEGMENTS of them, once there is one */
     uint32_t segment_count;
     uint64_t segment_bytes, segment_peak_bytes; /* that it has now, and had at the most */
-    uint64_t missing_bytes;                     /* that it was refused, and did without; 0: none */
+    struct child_lack lack;
     char *refusal; /* why the judge could not build something here, the last time; NULL */
 };
 

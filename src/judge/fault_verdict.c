@@ -206,18 +206,13 @@ static void blame_reference(struct session *session, const struct err *err, stru
     ending->excerpt = failed->failure ? failed->text : NULL;
 }
 
-static bool others_use_gpu(const struct device_lease *lease)
-{
-    return lease->wanted != LEASE_ALONE && gpu_pool_shared(lease->gpus, lease->unit);
-}
-
 /* A GPU may stand still for seconds while its driver ends a context of another session's in which
  * something still computes. So a candidate that was quick enough until it was timed, on a GPU that
  * others use, is judged again, alone. */
 static bool may_have_stood_still(const struct session *session)
 {
     const struct device_lease *lease = &session->lease;
-    return lease->gpu && lease->held == LEASE_TIMED && others_use_gpu(lease);
+    return lease->gpu && lease->held == LEASE_TIMED && device_lease_has_company(lease);
 }
 
 static void blame_candidate(struct session *session, const struct err *err,
@@ -272,7 +267,7 @@ static void blame_cases(struct session *session, const struct err *err,
 static void blame_left_work(struct session *session, const struct err *err, struct ending *ending)
 {
     struct device_lease *lease = &session->lease;
-    if (!others_use_gpu(lease)) {
+    if (!device_lease_has_company(lease)) {
         end_with(ending, STATUS_VIOLATION, "H29",
                  "it left work on the GPU that went on while it was stopped: %s", err->text);
         return;

@@ -82,6 +82,10 @@ def judged_beside(warpgym, environment, folder, pairs, *arguments):
     return warpgym(*run, environment=environment)
 
 
+def disturbances(verdict):
+    return [each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"]
+
+
 def test_reference_is_timed_alone(warpgym, environment, tmp_path):
     """It takes 50 ms as long as there is a candidate, and next to nothing afterwards, which
     counts."""
@@ -90,9 +94,7 @@ def test_reference_is_timed_alone(warpgym, environment, tmp_path):
     beside, settings = BESIDE.replace("BYTE", byte), ["-s", "timing.max_samples=6"]
     verdict = judged(warpgym, environment, disturbed, beside, *settings, timed=True)
     assert verdict["status"] == "passed", verdict
-    (warning,) = [
-        each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"
-    ]
+    (warning,) = disturbances(verdict)
     seen_ms, alone_ms = map(
         float, re.findall(r"([0-9.e+-]+)(?: ms,| once)", warning["evidence"])
     )
@@ -140,6 +142,37 @@ def test_a_gpu_that_stood_still(warpgym, environment, tmp_path):
     assert "judged once more: one call took longer than" in run.err
 
 
+# Slow while a candidate of its own is there, and one of another session's.
+DISTURBED_TWICE = HELD.replace("held", "others").replace("BYTE", "OTHER") + DISTURBED.replace(
+    "if held()", "if others() and held()"
+)
+WAITING = HELD.replace("BYTE", "OTHER") + BESIDE.replace(
+    "        self.file",
+    "        for _ in range(30):\n            time.sleep(0 if held() else 0.1)\n        self.file",
+)
+
+
+# It is checked for longer than the other evaluation takes.
+SLOW_AT_FIRST = BESIDE.replace(
+    "time.sleep(0.02)", "self.calls += 1\n        time.sleep(2 if self.calls < 5 else 0.02)"
+).replace("    def __init__", "    calls = 0\n\n    def __init__")
+
+
+def test_a_reference_that_others_made_slow(warpgym, environment, tmp_path):
+    """It is timed once more, alone: what its candidate takes beside others is no smaller then."""
+    other = str(random.getrandbits(62))
+    pairs = {
+        "slow": (DOUBLED, SLOW_AT_FIRST.replace("BYTE", other)),
+        "disturbed": [text.replace("OTHER", other) for text in (DISTURBED_TWICE, WAITING)],
+    }
+    limits = ["-s", "timing.max_samples=6", "-s", "audit.budget_ms=0", "-s", "log.level=info"]
+    run = judged_beside(warpgym, environment, tmp_path, pairs, *limits)
+    assert [verdict["status"] for verdict in run.verdicts] == ["passed"] * 2, run
+    for verdict in run.verdicts:
+        assert disturbances(verdict) == [], verdict
+    assert "others may have slowed the reference" in run.err
+
+
 def test_busy_processors_are_no_disturbance(warpgym, environment, tmp_path):
     """As above, of a reference that never waits for the GPU: it is the processor that is slow."""
     byte = str(random.getrandbits(62))
@@ -148,9 +181,7 @@ def test_busy_processors_are_no_disturbance(warpgym, environment, tmp_path):
     beside, settings = BESIDE.replace("BYTE", byte), ["-s", "timing.max_samples=6"]
     verdict = judged(warpgym, environment, disturbed, beside, *settings, timed=True)
     assert verdict["status"] == "passed", verdict
-    assert not [
-        each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"
-    ]
+    assert disturbances(verdict) == []
     assert verdict["timing"]["reference"]["median"] > 25, verdict["timing"]
 
 

@@ -43,6 +43,11 @@ void device_lease_hand_over(struct device_lease *lease, struct device_lease *to)
     lease->slots = 0;
 }
 
+bool device_lease_has_company(const struct device_lease *lease)
+{
+    return lease->unit && lease->wanted != LEASE_ALONE && gpu_pool_shared(lease->gpus, lease->unit);
+}
+
 const char *device_lease_name(const struct device_lease *lease)
 {
     return lease->gpu ? lease->gpu->facts.uuid : "cpu";

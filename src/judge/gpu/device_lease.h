@@ -57,6 +57,8 @@ void device_lease_hand_over(struct device_lease *lease, struct device_lease *to)
 /* Its name in locks: "cpu", or a GPU's UUID, which is the same for processes that see different
  * ones of a machine's GPUs. */
 const char *device_lease_name(const struct device_lease *lease);
+/* Whether other sessions have its GPU, too, and another attempt would be without them. */
+bool device_lease_has_company(const struct device_lease *lease);
 /* Its share of the slots, or of the CPU's memory; all of it if it is wanted alone. Nothing happens
  * if it has some. */
 NODISCARD int device_lease_take_slots(struct device_lease *lease, struct err *err);

@@ -1,6 +1,7 @@
 #include "judge/measure/reference_alone.h"
 
 #include "base/array.h"
+#include "base/log.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
 
@@ -82,15 +83,26 @@ static void correct_case(struct trials *trials, uint32_t at)
                     known->own_ms, alone_ms);
 }
 
+static bool was_slowed(const struct trials *trials, uint32_t at)
+{
+    const struct reference_times *known = &trials->reference->times[at];
+    return known->own_ms > most_ms(known) + known->scatter_ms;
+}
+
 static int confirm_cases(struct trials *trials)
 {
     int result = 0;
+    struct device_lease *lease = trials->lease;
     for (uint32_t at = 0; result == 0 && at < trials->verdict->case_count; at++)
         result = time_alone(trials, at);
     for (uint32_t at = 0; result == 0 && at < trials->verdict->case_count; at++) {
-        const struct reference_times *known = &trials->reference->times[at];
-        if (known->own_ms > most_ms(known) + known->scatter_ms)
-            correct_case(trials, at);
+        if (!was_slowed(trials, at))
+            continue;
+        correct_case(trials, at);
+        if (!device_lease_has_company(lease))
+            continue;
+        lease->retry_alone = true;
+        log_write(LOG_LEVEL_INFO, "judge", "others may have slowed the reference");
     }
     return result;
 }

@@ -599,3 +599,31 @@ def test_out_of_memory_on_a_shared_gpu(warpgym, environment, tmp_path):
     assert statuses == {name: "passed" for name in names[1:]} | {
         "greedy.py": "out_of_memory"
     }
+
+
+POSITIONS = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return tuple(part.argmin(1) for part in x)
+
+
+def get_inputs():
+    return [torch.randint(4, (12, 8, 16)).float()]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_many_timed_calls_whose_answers_are_positions(warpgym, environment, tmp_path):
+    """Ties are looked at in all calls of an interval together, and take two tensors an output."""
+    problem = write(tmp_path / "positions.py", POSITIONS)
+    text = POSITIONS.replace("Model", "ModelNew")
+    rows = {"15 - part.flip(1).argmin(1)": "passed", "part.argmax(1)": "wrong"}
+    for argmin, status in rows.items():
+        answer = text.replace("part.argmin(1)", argmin)
+        verdict = judged(warpgym, environment, problem, answer, timed=True)
+        assert verdict["status"] == status, verdict["error"]

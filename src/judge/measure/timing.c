@@ -6,6 +6,7 @@
 #include "judge/measure/roofline.h"
 #include "judge/measure/sampling.h"
 #include "judge/measure/timing_trust.h"
+#include "judge/measure/trial_choice.h"
 #include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
@@ -277,7 +278,8 @@ struct call_times {
 static uint32_t slots_for(const struct trials *trials, const struct trial *trial,
                           const struct call_times *times)
 {
-    uint32_t outputs = trials->state->answer.count ? trials->state->answer.count : 1;
+    uint32_t outputs = trial_choice_tensors(trials);
+    outputs = outputs ? outputs : 1;
     uint32_t most = trials->job->problem->format == PROBLEM_TORCH ? WIRE_OUTPUTS / outputs
                                                                   : WIRE_SLOTS;
     if (!trials->gpu)

@@ -7,7 +7,8 @@
 
 #define MOST_BYTES ((uint64_t)1 << 32) /* of the values: more are not brought to this process */
 
-/* What choices.py says of an output. */
+/* What choices.py says of an output, in one tensor; its values are another. */
+#define EACH 2
 enum fact { OUTPUT, OUTER, LENGTH, TAKEN, INNER, DISTINCT, SLACK, FACTS };
 
 /* A copy in this process, wherever the tensor lies. */
@@ -73,7 +74,7 @@ static int find_choice(struct trials *trials, uint32_t slot, uint32_t output, st
     const struct child *child = &trials->reference->child;
     uint32_t count = child->outputs.done.count ? child_output_count(child) : 0;
     int result = 0;
-    for (uint32_t i = 0; result == 0 && i + 1 < count; i += 2) {
+    for (uint32_t i = 0; result == 0 && i + 1 < count; i += EACH) {
         double facts[FACTS] = {0};
         result = read_facts(trials, slot, i, facts, err);
         if (result < 0 || facts[OUTPUT] != output)
@@ -101,28 +102,63 @@ static int answer_again(struct trials *trials, const struct trial *trial, struct
     return result;
 }
 
-int trial_choice_agrees(struct trials *trials, const struct trial *trial, uint32_t slot,
-                        uint32_t output, const struct tensor *expected, const struct tensor *got,
-                        bool *agrees, struct err *err)
+static bool may_be_positions(const struct trials *trials, enum dtype dtype)
 {
-    struct lists lists = {.count = got->count, .choice.position_dtype = got->dtype};
+    const struct problem *problem = trials->job->problem;
+    return problem->format == PROBLEM_TORCH && !problem->cases_from &&
+           !dtype_facts(dtype)->floating && dtype != DTYPE_BOOL;
+}
+
+uint32_t trial_choice_tensors(const struct trials *trials)
+{
+    const struct trial_answer *answer = &trials->state->answer;
+    uint32_t described = 0;
+    for (uint32_t i = 0; i < answer->count; i++)
+        described += may_be_positions(trials, answer->reference[i].dtype) ? EACH : 0;
+    return described > answer->count ? described : answer->count;
+}
+
+bool trial_choice_possible(const struct trials *trials, const struct tensor *expected,
+                           const struct tensor *got)
+{
+    return may_be_positions(trials, got->dtype) && expected->dtype == got->dtype;
+}
+
+static int copy_lists(const struct trials *trials, const struct trial_positions *positions,
+                      struct lists *lists, struct err *err)
+{
+    lists->count = positions->got.count;
+    lists->choice.position_dtype = positions->got.dtype;
+    int result = copy_of(trials, &positions->expected, &lists->expected, err);
+    return result < 0 ? result : copy_of(trials, &positions->got, &lists->got, err);
+}
+
+int trial_choice_agree(struct trials *trials, const struct trial *trial,
+                       const struct trial_positions *positions, uint32_t count, uint32_t *agree,
+                       struct err *err)
+{
+    struct lists *lists = mem_alloc(count * sizeof *lists);
     struct child_time ignored;
-    bool known = trials->job->problem->format == PROBLEM_TORCH &&
-                 !trials->job->problem->cases_from && !dtype_facts(got->dtype)->floating &&
-                 got->dtype != DTYPE_BOOL && expected->dtype == got->dtype;
-    *agrees = false;
-    if (!known)
-        return 0;
-    int result = copy_of(trials, expected, &lists.expected, err);
-    if (result == 0)
-        result = copy_of(trials, got, &lists.got, err);
+    bool agrees = true;
+    int result = 0;
+    *agree = 0;
+    memset(lists, 0, count * sizeof *lists);
+    for (uint32_t i = 0; result == 0 && i < count; i++)
+        result = copy_lists(trials, &positions[i], &lists[i], err);
     if (result == 0)
         result = trial_in(trials, trial, &trials->reference->child, WIRE_CHOICES, &ignored, err);
-    if (result == 0)
-        result = find_choice(trials, slot, output, &lists, agrees, err);
+    for (uint32_t i = 0; result == 0 && agrees && i < count; i++) {
+        agrees = false;
+        result = find_choice(trials, positions[i].slot, positions[i].output, &lists[i], &agrees,
+                             err);
+        *agree += agrees;
+    }
     if (result == 0)
         result = answer_again(trials, trial, err);
-    mem_free(lists.expected);
-    mem_free(lists.got);
+    for (uint32_t i = 0; i < count; i++) {
+        mem_free(lists[i].expected);
+        mem_free(lists[i].got);
+    }
+    mem_free(lists);
     return result;
 }

@@ -1,14 +1,25 @@
 /* trial_choice: positions that differ from the reference's, where the values there do not.
  *
  * Only a PyTorch reference knows of which values an output holds positions (choices.py): it is
- * called once more, on the same inputs, when such an output has mismatches. Threads: the session's.
+ * called once more, on the same inputs, when such outputs have mismatches. Threads: the session's.
  */
 #pragma once
 
 #include "judge/measure/trial_state.h"
 
-/* *agrees: whether `got`, an output of whole numbers that is not `expected`, is as good. Afterwards
- * the reference has its outputs again. */
-NODISCARD int trial_choice_agrees(struct trials *trials, const struct trial *trial, uint32_t slot,
-                                  uint32_t output, const struct tensor *expected,
-                                  const struct tensor *got, bool *agrees, struct err *err);
+/* How many tensors the reference's answer to one slot is at the most, what it says of positions
+ * included. Once it has answered. */
+uint32_t trial_choice_tensors(const struct trials *trials);
+/* Whether an output that is not `expected` may be as good. */
+bool trial_choice_possible(const struct trials *trials, const struct tensor *expected,
+                           const struct tensor *got);
+
+struct trial_positions {
+    uint32_t slot, output;
+    struct tensor expected, got;
+};
+
+/* *agree: how many of the first are as good. Afterwards the reference has its outputs again. */
+NODISCARD int trial_choice_agree(struct trials *trials, const struct trial *trial,
+                                 const struct trial_positions *positions, uint32_t count,
+                                 uint32_t *agree, struct err *err);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define CACHE_LINE_BYTES 64
+#define POSITION_BYTES ((uint64_t)64 << 20) /* of outputs whose positions are looked at together */
 /* A PyTorch reference's own error counts up to this part of an output: what is larger is left of
  * terms that cancelled, and counts as noise. */
 #define MOST_OWN_ERROR 0x1p-4
@@ -386,10 +387,11 @@ static const char *reference_is_off(const struct trials *trials, uint32_t output
     return text;
 }
 
-static enum trial_result judge_output(struct trials *trials, const struct trial *trial,
-                                      uint32_t slot, uint32_t output, const struct tensor *got)
+static enum trial_result judge_output(struct trials *trials, uint32_t slot, uint32_t output,
+                                      const struct tensor *got)
 {
     struct verdict *verdict = trials->verdict;
+    struct differing_positions *positions = &trials->state->positions;
     struct tensor expected = expected_tensor(trials, slot, output);
     struct comparison spec = trial_comparison(trials, output, got->dtype, expected.dtype,
                                               got->count);
@@ -404,12 +406,11 @@ static enum trial_result judge_output(struct trials *trials, const struct trial 
     if (difference.mismatches > 0 && slot == 0 && trials->state->answer.has_oracle &&
         compare_with_reference(trials, output, got, &difference, &err) < 0)
         return judge_failed(trials, &err);
-    bool agrees = false;
-    if (difference.mismatches > 0 &&
-        trial_choice_agrees(trials, trial, slot, output, &expected, got, &agrees, &err) < 0)
-        return judge_failed(trials, &err);
-    if (agrees) /* the difference of two places says nothing */
-        return TRIAL_GOOD;
+    if (difference.mismatches > 0 && !positions->looked_at &&
+        trial_choice_possible(trials, &expected, got)) {
+        positions->of[positions->count++] = (struct slot_output){slot, output};
+        return TRIAL_GOOD; /* so far */
+    }
     verdict->max_absolute = fmax(verdict->max_absolute, difference.max_absolute);
     verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
     if (difference.mismatches == 0)
@@ -439,8 +440,7 @@ static enum trial_result judge_output(struct trials *trials, const struct trial 
     return fail_wrong(trials, text);
 }
 
-static enum trial_result judge_outputs(struct trials *trials, const struct trial *trial,
-                                       uint32_t slot)
+static enum trial_result judge_outputs(struct trials *trials, uint32_t slot)
 {
     struct trial_answer *answer = &trials->state->answer;
     struct err err;
@@ -460,7 +460,7 @@ static enum trial_result judge_outputs(struct trials *trials, const struct trial
             fault_set(trials->fault, FAULT_CANDIDATE, &err);
             return TRIAL_ENDED;
         }
-        enum trial_result result = judge_output(trials, trial, slot, i, &got);
+        enum trial_result result = judge_output(trials, slot, i, &got);
         if (result != TRIAL_GOOD)
             return result;
     }
@@ -480,7 +480,50 @@ static enum trial_result judge_slot(struct trials *trials, const struct trial *t
         snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
         return wrong_with_code(trials, "H08", text);
     }
-    return judge_outputs(trials, trial, slot);
+    return judge_outputs(trials, slot);
+}
+
+/* As many as this process has room for, behind *at. */
+static uint32_t take_positions(const struct trials *trials, uint32_t at,
+                               struct trial_positions taken[WIRE_OUTPUTS], struct err *err)
+{
+    const struct differing_positions *positions = &trials->state->positions;
+    uint64_t bytes = 0;
+    uint32_t count = 0;
+    for (; at < positions->count && (count == 0 || bytes < POSITION_BYTES); at++) {
+        struct trial_positions *each = &taken[count++];
+        each->slot = positions->of[at].slot;
+        each->output = positions->of[at].output;
+        each->expected = expected_tensor(trials, each->slot, each->output);
+        if (child_output(trials->candidate, each->slot, each->output, &each->got, err) < 0)
+            return 0;
+        bytes += each->got.bytes;
+    }
+    return count;
+}
+
+/* Of positions that are not the reference's, which the trial is good for otherwise. */
+static enum trial_result judge_positions(struct trials *trials, const struct trial *trial)
+{
+    struct differing_positions *positions = &trials->state->positions;
+    static const size_t most = WIRE_OUTPUTS;
+    struct trial_positions *some = mem_alloc(most * sizeof *some);
+    enum trial_result result = TRIAL_GOOD;
+    uint32_t agree = 0;
+    struct err err;
+    for (uint32_t at = 0; result == TRIAL_GOOD && at < positions->count; at += agree) {
+        uint32_t count = take_positions(trials, at, some, &err);
+        if (count == 0 || trial_choice_agree(trials, trial, some, count, &agree, &err) < 0) {
+            result = judge_failed(trials, &err);
+        } else if (agree < count) {
+            positions->looked_at = true;
+            result = judge_output(trials, some[agree].slot, some[agree].output, &some[agree].got);
+            positions->looked_at = false;
+            agree++;
+        }
+    }
+    mem_free(some);
+    return result;
 }
 
 /* Whether the candidate wrote there without being called. The reference's slot is as the judge left
@@ -556,8 +599,11 @@ enum trial_result trial_judge(struct trials *trials, const struct trial *trial)
     enum trial_result result = known || called == trials->candidate->slots
                                    ? TRIAL_GOOD
                                    : judge_rest(trials, trial);
+    trials->state->positions = (struct differing_positions){0};
     for (uint32_t slot = 0; !known && result == TRIAL_GOOD && slot < called; slot++)
         result = judge_slot(trials, trial, slot);
+    if (result == TRIAL_GOOD)
+        result = judge_positions(trials, trial);
     if (result == TRIAL_GOOD)
         trials->verdict->trials_passed++;
     trials->state->shift_passed |= result == TRIAL_GOOD && trial->shifted;

@@ -57,9 +57,20 @@ struct gpu_staging {
     bool image_on_host; /* torch: it does not fit beside the children's, and lies in `staging` */
 };
 
+/* Outputs of positions that are not the reference's, until the values there are looked at: all at
+ * once, because the reference is called twice for that. */
+struct differing_positions {
+    uint32_t count;
+    bool looked_at; /* the values are: what is not the reference's is wrong */
+    struct slot_output {
+        uint32_t slot, output;
+    } of[WIRE_OUTPUTS];
+};
+
 /* What trials leave for the next ones. */
 struct trial_state {
     struct trial_answer answer;
+    struct differing_positions positions;
     char *staging; /* inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
     struct gpu_staging gpu;

@@ -32,6 +32,7 @@ from . import (
     triton_build,
     wire,
 )
+from .carried import Carried
 from .stopwatch import stopwatch
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
@@ -122,6 +123,7 @@ class Child:
         self.device = gpu.Cpu()
         self.precision = None
         self.compile_mode = ""
+        self.carried = Carried()
         self.entry_point = "Model"
         self.weight_seed = 0
         self.oracle = wire.ORACLE_OR_NONE
@@ -293,6 +295,9 @@ class Child:
         }
         weights = self._weights(init_tensors)
         self.description["parameters"] = len(self._parameters(self.model))
+        self.description["carried"] = self.carried.find(
+            self.model, lambda: rounding.run(self.model, structure.copied(example))
+        )
         oracle = self._make_oracle(example, tensors)
         self.eager = self.model
         if self.compile_mode:
@@ -357,6 +362,7 @@ class Child:
             return False
         try:
             self.wide_model = copy.deepcopy(self.model)._apply(structure.wide)
+            self.carried.add(self.wide_model, self.description["carried"])
             with torch.no_grad():
                 inputs = self._widen(example)
                 seconds = stopwatch(self.device.kind)
@@ -366,6 +372,7 @@ class Child:
                 self.convolves = convolutions.seen
                 plain = rounding.run(self.model, example)
                 took_s = seconds()
+                self.carried.put_back()
                 noise = rounding.allowance(self.wide_model, inputs, outputs, plain, took_s)
             self.noise = torch.tensor(noise, dtype=torch.float64, device=self.device.name)
             if not isinstance(self.device, gpu.Cpu):
@@ -427,6 +434,7 @@ class Child:
             raise Failure(wire.FAILED_LOAD, f"{self.entry_point}(...) cannot be called")
         if isinstance(self.model, torch.nn.Module):
             self._copy_weights(values, drawing.named(self.model))
+        self.carried.add(self.model, self.description.get("carried", ()))
         if "cases" in self.description:
             self.model = cases.Runner(self.model, self.description["cases"], self.device.name)
         self.channel.send(wire.opened(wire.layout([], 0)))
@@ -616,6 +624,7 @@ class Child:
             return
         with self.calls.memory(poison):
             self._warm_up(warm_ups)
+            self.carried.put_back()
             outputs = self.calls.wait(self.model, self.arguments, self._plain)
         if outputs is not None:
             self.outputs = outputs
@@ -627,6 +636,7 @@ class Child:
     def call(self, mode, noise, descriptors):
         torch.manual_seed(noise % (1 << 63))
         self.outputs = None
+        self.carried.put_back()
         model = self._model_of(mode, noise)
         run = self._run_on_cpu if isinstance(self.device, gpu.Cpu) else self._run_on_gpu
         ablation.leave_out(mode == wire.LEAVE_OUT)

@@ -249,3 +249,11 @@ def test_whether_calls_run_ahead_costs_a_gpu_little(monkeypatch, compute_ms):
 @pytest.mark.parametrize("compute_ms", [0.005, 1, 500])
 def test_calls_that_wait_for_a_gpu_run_not_ahead(monkeypatch, compute_ms):
     assert not QueuingGpu(monkeypatch, 0.02, compute_ms, waits=True).runs_ahead()
+
+
+def test_what_is_drawn_before_a_call_is_not_from_pytorchs_generator():
+    """A CUDA graph whose capture failed leaves a GPU's without numbers."""
+    gpu.Cpu().stretch(0)
+    state = torch.get_rng_state()
+    torch.manual_seed(gpu.STRETCHES - 1)
+    assert torch.get_rng_state().equal(state)

@@ -80,8 +80,13 @@ static int lease_more(struct session *session, struct opening *opening, bool can
     return result < 0 ? result : torch_open_reference(opening);
 }
 
+/* By the judge's kernels is seen whether its process may be stopped. What fails of them is said
+ * once PyTorch is known to have a GPU. */
 static int open_torch_reference(struct session *session, struct opening *opening, bool candidate)
 {
+    struct err ignored;
+    if (opening->gpu)
+        opening->work = judge_kernels_get(opening->build, opening->unit, &ignored);
     int result = torch_open_reference(opening);
     return result == 0 && session_outgrew_slots(session) ? lease_more(session, opening, candidate)
                                                          : result;

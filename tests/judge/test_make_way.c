@@ -88,3 +88,78 @@ TEST(a_deadline_moves_by_what_it_was_stopped)
     close(word[0]);
     close(word[1]);
 }
+
+/* --- on a GPU ----------------------------------------------------------------------------------*/
+
+static int kernel_ms; /* of an empty kernel there */
+
+static cuda_result use_context(cuda_context context)
+{
+    return context ? 1 : 0;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): as the driver has it */
+static cuda_result launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z,
+                          unsigned shared_bytes, cuda_stream stream, void **parameters,
+                          void **extra)
+{
+    return 0;
+}
+
+static cuda_result wait_for_kernels(void)
+{
+    support_pause(kernel_ms);
+    return 0;
+}
+
+static const struct gpu_context gpu = {
+    .cuda = {.context_use = use_context, .launch = launch, .synchronize = wait_for_kernels}};
+static const struct gpu_work work = {.gpu = &gpu};
+
+/* A process that sleeps; whether it has let another user have the device, held in that mode. */
+static bool makes_way(enum lease_mode mode, const struct gpu_work *kernels, int empty_kernel_ms)
+{
+    struct busy_time busy;
+    struct device_lease lease;
+    struct err err = {0};
+    pthread_t others;
+    int64_t deadline_ns = 0;
+    kernel_ms = empty_kernel_ms;
+    directory = support_directory();
+    busy_time_init(&busy);
+    device_lease_init(&lease, NULL, NULL, &busy, directory);
+    assert_ok(device_lease_lock(&lease, mode, &err), &err);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setsid();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    struct child child = {.lease = &lease,
+                          .gpu = &gpu,
+                          .work = kernels,
+                          .process = {.pid = pid, .channel = -1, .pid_fd = -1}};
+    pthread_create(&others, NULL, want_device, NULL);
+    while (!device_lease_over(&lease))
+        support_pause(2);
+    assert_ok(child_make_way(&child, &deadline_ns, &err), &err);
+    assert_false(child.process.frozen);
+    bool made_way = deadline_ns > 0;
+    assert_int_equal(device_lease_over(&lease), !made_way);
+    sandboxed_close(&child.process);
+    device_lease_release(&lease);
+    pthread_join(others, NULL);
+    busy_time_deinit(&busy);
+    return made_way;
+}
+
+/* What it computes there does not stop with it. */
+TEST(on_a_gpu_it_makes_way_where_nothing_computes)
+{
+    assert_true(makes_way(LEASE_SHARED, &work, 0));
+    assert_false(makes_way(LEASE_SHARED, &work, 5));
+    assert_false(makes_way(LEASE_SHARED, NULL, 0));
+    assert_false(makes_way(LEASE_TIMED, &work, 0));
+}

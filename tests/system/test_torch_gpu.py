@@ -458,7 +458,7 @@ def test_without_the_judges_kernels(warpgym, environment, problem, row):
 
 def test_the_judges_kernels_lack_memory_once(warpgym, environment, problem):
     """A moment later it is there: judged once more, alone."""
-    once = {"FAKE_CUDA_ERROR": "2", "FAKE_CUDA_FAIL_TIMES": "1"}
+    once = {"FAKE_CUDA_ERROR": "2", "FAKE_CUDA_FAIL_TIMES": "2"}  # it looks twice
     once["FAKE_CUDA_FAIL"] = "cuModuleLoadData"
     limits = [*NO_CACHE, "-s", "audit.budget_ms=0"]
     check(judged(warpgym, environment | once, problem, candidate(), *limits), "passed")

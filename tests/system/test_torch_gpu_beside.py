@@ -239,3 +239,23 @@ def test_reference_that_does_not_fit(warpgym, environment, tmp_path):
         verdict["error"]["class"] == "gpu_memory"
         and "GiB" in verdict["error"]["message"]
     )
+
+
+@pytest.mark.parametrize("slow", ["reference", "candidate"])
+def test_what_loads_lets_others_be_timed(warpgym, environment, tmp_path, slow):
+    """One that loads for longer than this test may take."""
+    problem = write(tmp_path / "square.py", kernelbench_module())
+    texts = {"reference": kernelbench_module(), "candidate": candidate()}
+    texts[slow] += "\nimport time; time.sleep(600)\n"
+    long = write(tmp_path / "slow.py", texts["reference"])
+    answer = write(tmp_path / "slow_candidate.py", texts["candidate"])
+    limits = ["-s", "audit.budget_ms=0", "-s", "run.load_timeout_ms=600s"]
+    loads = warpgym.start(
+        *("eval", "--json", *limits, "-s", "log.level=debug", "--problem", long, answer),
+        environment=environment,
+    )
+    assert any(b"GPU 0: 1 of 4 slots" in line for line in loads.stderr)
+    limits = ["-s", "audit.budget_ms=0"]
+    beside = judged(warpgym, environment, problem, candidate(), *limits, timed=True)
+    assert beside["status"] == "passed", beside
+    assert loads.poll() is None

@@ -1,6 +1,7 @@
 #include "judge/gpu/gpu_work.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/embed.h"
 
 #include <math.h>
@@ -193,10 +194,23 @@ int gpu_work_gather(const struct gpu_work *work, const struct gpu_addresses *fro
     return launch_gather(work, from, GPU_ADDRESSES, GPU_ADDRESS_BYTES, into, err);
 }
 
-int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err)
+int gpu_work_nothing(const struct gpu_work *work, double *ms, struct err *err)
 {
     static const struct gpu_addresses nowhere;
-    return launch_gather(work, &nowhere, 1, 1, into, err);
+    int result = launch_gather(work, &nowhere, 1, 1, NULL, err);
+    int64_t start_ns = clock_now_ns();
+    if (result == 0)
+        result = launch_gather(work, &nowhere, 1, 1, NULL, err);
+    *ms = clock_ms_since(start_ns);
+    return result;
+}
+
+bool gpu_work_idle(const struct gpu_work *work)
+{
+    struct err ignored;
+    double ms;
+    return gpu_context_use(work->gpu, &ignored) == 0 &&
+           gpu_work_nothing(work, &ms, &ignored) == 0 && ms <= GPU_WORK_IDLE_MS;
 }
 
 int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint64_t stride, uint32_t places,

@@ -49,6 +49,9 @@ struct gpu_pair {
     cuda_at expected, got;
 };
 
+/* A turn of another context takes 2 ms, and to come back from one that is idle takes 0.2. */
+#define GPU_WORK_IDLE_MS 1.0
+
 #define GPU_ADDRESSES 32
 #define GPU_ADDRESS_BYTES 64
 
@@ -99,8 +102,12 @@ NODISCARD int gpu_work_gather(const struct gpu_work *work, const struct gpu_addr
 NODISCARD int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint64_t stride,
                              uint32_t places, uint32_t count, unsigned char value, cuda_at found,
                              struct err *err);
-/* The smallest kernel that there is, from its start to its end; `into` as above, left alone. */
-NODISCARD int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err);
+/* How long the smallest kernel that there is takes, from its start to its end, behind another one.
+ * Contexts take turns: one that has work has its turn between the two. The first may come in the
+ * middle of such a turn, and be as quick as on an idle GPU. */
+NODISCARD int gpu_work_nothing(const struct gpu_work *work, double *ms, struct err *err);
+/* Whether that is as short as on an idle GPU. Makes its context the calling thread's. */
+bool gpu_work_idle(const struct gpu_work *work);
 /* What measure/tensor_work.h says of them; numbers are added to what lies at `into`, or written
  * there. */
 NODISCARD int gpu_work_total(const struct gpu_work *work, const struct gpu_elements *of,

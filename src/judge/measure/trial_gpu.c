@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define IDLE_WAIT_MS 400 /* another context that ends with a fault takes 150 */
-#define IDLE_MS 1.0 /* a turn of another context takes 2; to come back from one that is idle, 0.2 */
 
 static bool layout_suits(const struct layout *layout)
 {
@@ -342,18 +341,14 @@ int trial_gpu_all_finite(struct trials *trials, const struct tensor *tensor, boo
     return result;
 }
 
-/* How long a kernel that does nothing takes: contexts take turns, so other work on the GPU shows.
- * Work that ends by itself meanwhile is passed over. */
+/* How long a kernel that does nothing takes. Work that ends by itself meanwhile is passed over. */
 static int measure_idle(struct trials *trials, double *ms, struct err *err)
 {
-    const struct child *reference = &trials->reference->child;
     int64_t begin_ns = clock_now_ns();
     int result;
-    do {
-        int64_t start_ns = clock_now_ns();
-        result = gpu_work_nothing(reference->work, reference->outputs.pinned, err);
-        *ms = clock_ms_since(start_ns);
-    } while (result == 0 && *ms > IDLE_MS && clock_ms_since(begin_ns) < IDLE_WAIT_MS);
+    do
+        result = gpu_work_nothing(trials->reference->child.work, ms, err);
+    while (result == 0 && *ms > GPU_WORK_IDLE_MS && clock_ms_since(begin_ns) < IDLE_WAIT_MS);
     return result;
 }
 
@@ -363,7 +358,7 @@ bool trial_gpu_quiet(struct trials *trials)
     double ms = 0;
     const struct child *reference = &trials->reference->child;
     return !reference->work || !reference->outputs.pinned ||
-           (measure_idle(trials, &ms, &ignored) == 0 && ms <= IDLE_MS);
+           (measure_idle(trials, &ms, &ignored) == 0 && ms <= GPU_WORK_IDLE_MS);
 }
 
 int trial_gpu_idle(struct trials *trials)
@@ -375,12 +370,12 @@ int trial_gpu_idle(struct trials *trials)
         return 0;
     if (measure_idle(trials, &busy_ms, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
-    if (busy_ms <= IDLE_MS)
+    if (busy_ms <= GPU_WORK_IDLE_MS)
         return 0;
     trial_end_candidate(trials);
     if (measure_idle(trials, &alone_ms, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
-    bool gone = alone_ms <= IDLE_MS;
+    bool gone = alone_ms <= GPU_WORK_IDLE_MS;
     if (gone)
         (void)!err_set(&err, ERR_IO, "an empty kernel took %.2g ms, and %.2g once it was gone",
                        busy_ms, alone_ms);

@@ -90,6 +90,7 @@ static int open_child(struct opening *opening, struct child *child, uint32_t rol
                                 .limit = time_limit_load(opening->job->settings),
                                 .cancelled = opening->job->cancelled,
                                 .gpu = opening->gpu,
+                                .work = opening->work,
                                 .lease = role == WIRE_CANDIDATE ? opening->lease : NULL,
                                 .kind = CHILD_NATIVE};
     int result = descriptors[count++] = artifact_memory(artifact, err);

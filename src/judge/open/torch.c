@@ -145,6 +145,7 @@ static int open_child(struct opening *opening, struct child *child,
                                 .limit = time_limit_load(opening->job->settings),
                                 .cancelled = opening->job->cancelled,
                                 .gpu = gpu_of(opening, source->role),
+                                .work = opening->work,
                                 .lease = opening->lease};
     if (source->text)
         descriptors[0] = file_memory_from("source", source->text, source->bytes, err);

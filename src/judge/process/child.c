@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define SPAWN_TIMEOUT_MS 20000
-#define LOOK_MS 3 /* whether others are to have the device */
+#define LOOK_MS 3                 /* whether others are to have the device */
+#define BUSY_NS INT64_C(20000000) /* until a GPU is looked at again that computes */
 
 int child_wait_ms(const struct child *child, int64_t deadline_ns)
 {
@@ -92,10 +93,17 @@ static void stand_back(struct child *child, bool takes_most)
         sandboxed_stand_back(&child->process);
 }
 
+static bool may_make_way(const struct child *child, int64_t now_ns)
+{
+    if (!child->lease || now_ns < child->yields_from_ns)
+        return false;
+    return !child->gpu || (child->work && child->lease->held != LEASE_TIMED);
+}
+
 int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
 {
     int64_t start_ns = clock_now_ns();
-    if (!child->lease || child->gpu || start_ns < child->yields_from_ns)
+    if (!may_make_way(child, start_ns))
         return 0;
     bool most = takes_most(child, start_ns);
     stand_back(child, most);
@@ -106,6 +114,11 @@ int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
     int64_t stopped_ns = clock_now_ns(); /* until then it may have computed */
     if (result == ERR_CRASH)
         return sandboxed_explain_end(&child->process, err);
+    if (result == 0 && child->gpu && !gpu_work_idle(child->work)) {
+        child->yields_from_ns = stopped_ns + BUSY_NS;
+        sandboxed_thaw(&child->process);
+        return 0;
+    }
     if (result == 0)
         result = device_lease_pass(child->lease, err);
     int64_t ran_ns = sandboxed_ran_ns(&child->process);
@@ -315,6 +328,7 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     child->requests.builder = start->builder;
     child->lease = start->lease;
     child->gpu = start->gpu;
+    child->work = start->work;
     child->kind = start->kind;
     child->trusted = start->trusted || start->message->role == WIRE_REFERENCE ||
                      start->message->launch > 0;

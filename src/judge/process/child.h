@@ -108,6 +108,7 @@ struct child_start {
     struct time_limit limit;
     struct child_builder *builder; /* NULL: it may not request builds */
     const struct gpu_context *gpu;
+    const struct gpu_work *work; /* as struct child has it */
     struct device_lease *lease;
     uint64_t memory_bytes; /* of this machine's memory, beyond what it holds now; 0: no bound */
     const _Atomic int *cancelled; /* NULL: it cannot be cancelled */
@@ -133,7 +134,8 @@ int child_timed_out(const struct child *child, struct err *err);
 /* How many it may use. */
 int child_processors(const struct child *child);
 /* Where others are to have the device now, it is stopped until they have had their turns, and its
- * deadline moves. */
+ * deadline moves. One that computes on a GPU goes on while anything is computed there, since that
+ * does not stop with it, and while it is timed. */
 NODISCARD int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err);
 /* Keeps a FAILED message, made safe to print and to index by. What such a child cannot honestly
  * report becomes FAILED_LOAD or FAILED_RUN; that something is unsupported is said in the judge's

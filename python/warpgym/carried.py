@@ -14,13 +14,18 @@ LARGEST_BYTES = 1 << 26  # of a tensor that is kept twice
 COUNTED = ("running_mean", "running_var", "num_batches_tracked")  # a call moves and ignores them
 
 
+def _is_plain(value):
+    """Of others two cannot be held against each other."""
+    strided = isinstance(value, torch.Tensor) and value.layout == torch.strided
+    return strided and not (value.is_quantized or value.is_nested)
+
+
 def _tensors(model):
     """By name, whose they are and what they are called there."""
     modules = model.named_modules() if isinstance(model, torch.nn.Module) else ()
     for path, module in modules:
         for name, value in (*vars(module).items(), *module.named_buffers(recurse=False)):
-            fits = isinstance(value, torch.Tensor) and value.nbytes <= LARGEST_BYTES
-            if fits and name not in COUNTED:
+            if name not in COUNTED and _is_plain(value) and value.nbytes <= LARGEST_BYTES:
                 yield f"{path}.{name}", module, name, value
 
 

@@ -71,6 +71,8 @@ class Model(torch.nn.Module):
         self.constant, self.hidden = torch.ones(2), torch.zeros(2)
         self.norm = torch.nn.BatchNorm1d(2)
         self.scratch = torch.full((2,), torch.nan)
+        self.mask, self.sparse = torch.ones(2, dtype=torch.bool), torch.eye(2).to_sparse()
+        self.register_buffer("none", None)
 
     def forward(self, x):
         self.hidden = self.hidden.double() + 1

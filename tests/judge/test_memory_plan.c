@@ -26,7 +26,9 @@ TEST(slots)
 
 TEST(spare)
 {
-    assert_int_equal(memory_plan_spare(0, 1000), 900);
+    assert_int_equal(memory_plan_spare(0, 1000), 500);
+    assert_int_equal(memory_plan_spare(400, 1000), 500);
+    assert_int_equal(memory_plan_spare(600, 1000), 300);
     assert_int_equal(memory_plan_spare(850, 1000), 50);
     assert_int_equal(memory_plan_spare(901, 1000), 0);
 }

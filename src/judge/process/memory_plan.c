@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MACHINE_COPIES 8                    /* slots, staging, answers, draws: measured */
+#define CACHE_PART 0.5                      /* of a GPU's memory: a plan of a new problem is low */
 #define PROCESS_BYTES ((uint64_t)768 << 20) /* of PyTorch, most of it shared */
 
 void memory_plans_init(struct memory_plans *plans)
@@ -107,7 +108,8 @@ uint64_t memory_plan_machine(uint64_t argument_bytes, uint64_t peak_bytes)
 uint64_t memory_plan_spare(uint64_t planned_bytes, uint64_t gpu_bytes)
 {
     double spare = MEMORY_BUDGET_PART * (double)gpu_bytes - (double)planned_bytes;
-    return spare > 0 ? (uint64_t)spare : 0;
+    double most = CACHE_PART * (double)gpu_bytes;
+    return spare < 0 ? 0 : (uint64_t)(spare < most ? spare : most);
 }
 
 int memory_plan_slots(uint64_t bytes, uint64_t gpu_bytes, int slots)

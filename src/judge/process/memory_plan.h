@@ -59,5 +59,6 @@ uint64_t memory_plan_machine_least(uint64_t argument_bytes, uint64_t weight_byte
 uint64_t memory_plan_machine(uint64_t argument_bytes, uint64_t peak_bytes);
 /* How many of a GPU's slots that is: 1 to `slots`. */
 int memory_plan_slots(uint64_t bytes, uint64_t gpu_bytes, int slots);
-/* What cached references may have of a GPU's memory where that much of it is planned. */
+/* What cached references may have of a GPU's memory where that much of it is planned: no more than
+ * half of it, so that a problem that takes more than it was planned for finds that. */
 uint64_t memory_plan_spare(uint64_t planned_bytes, uint64_t gpu_bytes);

@@ -37,6 +37,7 @@ from .stopwatch import stopwatch
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's memory
+ROUNDING_S = 4.0  # of a call that measures the noise of its slots
 SLOT_STEP = 0x9E3779B97F4A7C15  # between the seeds of two slots
 GRAPH_MODES = ("reduce-overhead", "max-autotune")  # of torch.compile: with CUDA graphs
 GRAPH_CALLS = 3
@@ -298,8 +299,8 @@ class Child:
         self.description["carried"] = self.carried.find(
             self.model, lambda: rounding.run(self.model, structure.copied(example))
         )
-        oracle = self._make_oracle(example, tensors)
         self.eager = self.model
+        oracle = self._make_oracle(example, tensors)
         if self.compile_mode:
             self._compile(example)
         if self.calls and self.device.runs_ahead(lambda: self.model(*example)):
@@ -364,19 +365,11 @@ class Child:
             self.wide_model = copy.deepcopy(self.model)._apply(structure.wide)
             self.carried.add(self.wide_model, self.description["carried"])
             with torch.no_grad():
-                inputs = self._widen(example)
-                seconds = stopwatch(self.device.kind)
-                convolutions = rounding.Tf32()
-                with convolutions if self._may_convolve_in_tf32() else contextlib.nullcontext():
-                    outputs = rounding.run(self.wide_model, structure.copied(inputs))
-                self.convolves = convolutions.seen
-                plain = rounding.run(self.model, example)
-                took_s = seconds()
-                self.carried.put_back()
-                noise = rounding.allowance(self.wide_model, inputs, outputs, plain, took_s)
+                convolutions = rounding.Tf32() if self._may_convolve_in_tf32() else None
+                outputs, plain, noise = self._measure(example, convolutions)
+                self.convolves = convolutions is not None and convolutions.seen
             self.noise = torch.tensor(noise, dtype=torch.float64, device=self.device.name)
-            if not isinstance(self.device, gpu.Cpu):
-                torch.cuda.empty_cache()
+            torch.cuda.empty_cache()  # on a CPU it does nothing
         except Exception as error:  # noqa: BLE001 - any failure means: no oracle for this problem
             self.wide_model = None
             if self._may_be_crowded(error):
@@ -407,15 +400,24 @@ class Child:
             return self.noise
         return torch.maximum(self.noise, self.noise.new_tensor(errors))
 
-    @staticmethod
-    def _widen(value):
-        if isinstance(value, torch.Tensor):
-            return structure.wide(value)
-        if isinstance(value, (list, tuple)):
-            return type(value)(Child._widen(item) for item in value)
-        if isinstance(value, dict):
-            return {key: Child._widen(item) for key, item in value.items()}
-        return value
+    def _measure(self, inputs, mode=None):
+        """Outputs at double precision and without it, and what rounding explains of these."""
+        models, both = (self.wide_model, self.eager), (structure.widened(inputs), inputs)
+        return rounding.measure(models, both, self.device.kind, self.carried.put_back, mode)
+
+    def _rounding(self):
+        """The noise on the inputs of each slot, of as many as there is time for."""
+        seconds = stopwatch(self.device.kind)
+
+        def measure(*inputs):
+            noise = torch.zeros_like(self.noise)
+            if seconds() < ROUNDING_S:
+                with contextlib.suppress(Exception):  # no memory for it
+                    noise = self.noise.new_tensor(self._measure(structure.copied(inputs))[-1])
+                torch.cuda.empty_cache()
+            return [noise]
+
+        return measure
 
     def open_candidate(self, source, description, weights):
         self.description = json.loads(bytes(description))
@@ -589,7 +591,10 @@ class Child:
 
     def _model_of(self, mode, noise):
         if mode == wire.DOUBLE:
-            return lambda *inputs: [self.wide_model(*self._widen(inputs)), self._noise_on(inputs)]
+            wide = structure.widened
+            return lambda *inputs: [self.wide_model(*wide(inputs)), self._noise_on(inputs)]
+        if mode == wire.ROUNDING:
+            return self._rounding()
         if mode == wire.NOTHING:
             return lambda *inputs: []
         if mode == wire.CHOICES:

@@ -112,6 +112,13 @@ def _largest(difference):
     return finite.max().item() if finite.numel() else 0.0
 
 
+def _movement(one, other):
+    """Root mean square over the elements that moved: a ReLU may hold nearly all at zero."""
+    difference = one - other
+    share = torch.count_nonzero(difference).item() / max(difference.numel(), 1)
+    return _size(difference) / math.sqrt(share) if share else 0.0
+
+
 def _size(tensor):
     """Root mean square of the finite elements."""
     norm = torch.linalg.vector_norm(tensor).item()
@@ -142,7 +149,7 @@ def _spread(model, inputs, wide, unit):
         with Rounded(unit, draws, wide[0].device) as mode:
             moved = run(*mine)
         for i, (one, other) in enumerate(zip(moved, wide, strict=True)):
-            squares[i] += _size(one - other) ** 2 if _is_real(other) else 0
+            squares[i] += _movement(one, other) ** 2 if _is_real(other) else 0
         entered = max(entered, mode.entered)
         draws += 1
     return [math.sqrt(square / draws) for square in squares], entered
@@ -151,7 +158,7 @@ def _spread(model, inputs, wide, unit):
 def _is_doubtful(wide, plain):
     """Whether an output is so small, or so near to what rounding does, that one run says little."""
     few = wide.numel() < MANY
-    return _is_real(wide) and (few or ROUNDINGS * _size(plain - wide) > MOST * _size(wide))
+    return _is_real(wide) and (few or ROUNDINGS * _movement(plain, wide) > MOST * _size(wide))
 
 
 def allowance(model, inputs, wide, plain, took_s):
@@ -168,6 +175,22 @@ def allowance(model, inputs, wide, plain, took_s):
     most = max(MOST, 4 * unit) * entered
     noise = []
     for one, other, moved, is_real in zip(plain, wide, spread, real, strict=True):
-        own = min(OWN * _size(one - other), max(most, OWN_MOST * _size(other))) if is_real else 0.0
-        noise.append(max(own, min(ROUNDINGS * moved, most)))
+        own, own_moved = 0.0, 0.0
+        if is_real:
+            own = min(OWN * _size(one - other), max(most, OWN_MOST * _size(other)))
+            own_moved = OWN * _movement(one, other)
+        noise.append(max(own, min(max(own_moved, ROUNDINGS * moved), most)))
     return [*noise, most]
+
+
+def measure(models, inputs, device, put_back=lambda: None, mode=None):
+    """Outputs at double precision and without it, and what allowance says of them. `models` and
+    `inputs`: those of double precision, which runs within `mode`, and those without it. `put_back`
+    undoes what these calls did to the models."""
+    seconds = stopwatch(device)
+    with mode or contextlib.nullcontext():
+        wide = run(models[0], structure.copied(inputs[0]))
+    plain = run(models[1], inputs[1])
+    took_s = seconds()
+    put_back()
+    return wide, plain, allowance(models[0], inputs[0], wide, plain, took_s)

@@ -91,15 +91,19 @@ def put_together(description, tensors):
     return tuple(items) if kind == "tuple" else items
 
 
-def copied(value):
-    """The same with tensors of its own."""
+def copied(value, copy=torch.Tensor.clone):
+    """The same with tensors of its own, or with what `copy` makes of each."""
     if isinstance(value, torch.Tensor):
-        return value.clone()
+        return copy(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(copied(item) for item in value)
+        return type(value)(copied(item, copy) for item in value)
     if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
+        return {key: copied(item, copy) for key, item in value.items()}
     return value
+
+
+def widened(value):
+    return copied(value, wide)
 
 
 def flatten(value, device="cpu"):

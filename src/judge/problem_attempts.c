@@ -4,6 +4,7 @@
 #include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
+#include "judge/measure/trial_noise.h"
 #include "judge/numeric/compare.h"
 #include "problem/fill.h"
 

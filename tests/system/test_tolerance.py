@@ -65,6 +65,11 @@ RESIDUAL = "*(a := torch.randn(2, 5000)), -a[0] * a[1]"
 LARGE = "100 + torch.randn(64, 1000)"
 GROUPS = "F.group_norm(a.view(8, 16, 1, -1), 4).mean((1, 2, 3))"
 PROBABILITIES = "a.to(torch.float16).softmax(1)"
+# products of which the threshold `c` leaves one, by 10^-3 at the most, or none in nine of ten draws
+CUT = "*(ab := torch.randn(2053, 10).split((2048, 5))), (ab[0] @ ab[1].T).max()"
+CUT_TO_ONE, CUT_TO_ZERO = f"{CUT} - 1e-3 * torch.rand(())", f"{CUT} + 1e-2 * (torch.rand(()) - 0.1)"
+LINEAR = "F.relu((a @ b.T - c) * 1.5)"
+IN_ORDER = "F.relu((in_sequence(a[:, :, None] * b.T) - c) * 1.5)"
 
 # row of the page: inputs, what the problem returns, what the candidate returns, whether it passes
 TABLE = {
@@ -108,6 +113,13 @@ TABLE = {
     "one-pass variance, mean 100": (LARGE, "a.var(1, correction=0)", "one_pass(a)", False),
     "zeros in half precision": (
         "torch.randn(4, 60000)", PROBABILITIES, f"{PROBABILITIES} * 0", False,
+    ),
+    "reordered products, one in 10240 above a threshold": (CUT_TO_ONE, LINEAR, IN_ORDER, True),
+    "a constant added to that one": (
+        CUT_TO_ONE, LINEAR, f"{LINEAR} + 2e-4 * ({LINEAR} > 0)", False,
+    ),
+    "TF32 before that threshold": (
+        CUT_TO_ONE, LINEAR, "F.relu((tf32(a) @ tf32(b).T - c) * 1.5)", False,
     ),
     "chaotic map, as the reference computes it": (
         "torch.rand(5000)", "chaotic(a)", "chaotic(a)", True,
@@ -157,6 +169,14 @@ TERMS = {
     "tf32": ("", ["torch.precision=tf32"], PRODUCT, True),
     "stated tf32": ("# Precision: tf32\n", [], PRODUCT, True),
     "tf32 is no bf16": ("", ["torch.precision=tf32"], TABLE["bf16"], False),
+    "opened with zeros": ("", ["check.trials=80"], (CUT_TO_ZERO, LINEAR, IN_ORDER), True),
+    "opened with zeros, a constant added": (
+        "", ["check.trials=80"], (CUT_TO_ZERO, LINEAR, f"{LINEAR} + 2e-4 * ({LINEAR} > 0)"), False,
+    ),
+    "opened with zeros, TF32": (
+        "", ["check.trials=80"],
+        (CUT_TO_ZERO, LINEAR, "F.relu((tf32(a) @ tf32(b).T - c) * 1.5)"), False,
+    ),
     "kernelbench at bf16": (
         "# Precision: bf16\n# Tolerance: kernelbench\n", [],
         ("torch.rand(50, 1000)", "a.tanh()", "a.tanh() * 1.015", True), True,
@@ -166,7 +186,7 @@ TERMS = {
 
 @pytest.mark.parametrize("terms", TERMS)
 def test_terms(warpgym, tmp_path, terms):
-    stated, settings, (made, reference, candidate, _), passes = TERMS[terms]
+    stated, settings, (made, reference, candidate, *_), passes = TERMS[terms]
     problem = stated + MODULE.format(name="Model", returned=reference)
     write(tmp_path / "problem.py", problem + INPUTS.format(made=made))
     write(tmp_path / "candidate.py", MODULE.format(name="ModelNew", returned=candidate))

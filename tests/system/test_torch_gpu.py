@@ -627,3 +627,34 @@ def test_many_timed_calls_whose_answers_are_positions(warpgym, environment, tmp_
         answer = text.replace("part.argmin(1)", argmin)
         verdict = judged(warpgym, environment, problem, answer, timed=True)
         assert verdict["status"] == status, verdict["error"]
+
+
+# In nine of ten draws no product is above the threshold `c`, else one of them.
+CUT = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, a, b, c):
+        return torch.relu((a @ b.T - c) * 1.5)
+
+
+def get_inputs():
+    a, b = torch.randn(2048, 10), torch.randn(5, 10)
+    return [a, b, (a @ b.T).max() + 1e-2 * (torch.rand(()) - 0.1)]
+
+
+def get_init_inputs():
+    return []
+"""
+REORDERED = "sum(a[:, i : i + 1] * b.T[i] for i in range(10))"
+
+
+def test_timed_calls_that_leave_one_element(warpgym, environment, tmp_path):
+    """The reference says what rounding does to it on the inputs of these calls."""
+    problem = write(tmp_path / "cut.py", CUT)
+    text = CUT.replace("Model", "ModelNew").replace("a @ b.T - c", f"{REORDERED} - c")
+    more = text.replace("return torch.relu", "y = torch.relu", 1)
+    more = more.replace("* 1.5)", "* 1.5)\n        return y + 2e-4 * (y > 0)", 1)
+    for answer, status in ((text, "passed"), (more, "wrong")):
+        verdict = judged(warpgym, environment, problem, answer, "-s", "check.trials=1", timed=True)
+        assert verdict["status"] == status, verdict["error"]

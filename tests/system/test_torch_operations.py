@@ -66,3 +66,36 @@ def test_within_what_is_compiled():
         result = compiled(ones)
     assert mode.entered == 1.0 and result.allclose(ones, rtol=1e-3) and not result.equal(ones)
     assert graphs == []
+
+
+def noise_of(model, inputs):
+    """Of its output, as the reference measures it on these inputs."""
+    from warpgym import rounding
+
+    *_, (noise, most) = rounding.measure((model, model), ([inputs.double()], [inputs]), "cpu")
+    assert noise <= most
+    return noise
+
+
+def test_elements_that_are_held_at_zero_dilute_no_noise():
+    inputs = torch.randn(64, 10, generator=torch.Generator().manual_seed(1))
+
+    def among(zeros):
+        return lambda x: torch.nn.functional.pad(x.sum(1, keepdim=True), (0, zeros))
+
+    assert noise_of(among(1), inputs) > 0
+    assert noise_of(among(9999), inputs) == pytest.approx(noise_of(among(1), inputs), rel=1e-6)
+    assert noise_of(lambda x: torch.relu(x.sum(1) - 100), inputs) == 0
+
+
+def test_few_steps_are_no_rounding_of_the_rest():
+    """One element in a million is in the next step at double precision: of that, and of what it
+    is among all, counts what is the less."""
+    from warpgym import rounding
+
+    wide = torch.ones(1_000_000, dtype=torch.float64)
+    plain = wide.float()
+    plain[0] = 2
+    noise, most = rounding.allowance(lambda x: x * 1, [wide], [wide], [plain], 0)
+    assert most == pytest.approx(1e-4, rel=1e-3)
+    assert noise == pytest.approx(rounding.OWN / 1000)

@@ -83,6 +83,7 @@ int check_stage(struct trials *trials)
 {
     trials->state->most_ms = 0;
     memset(trials->state->answer.noise, 0, sizeof trials->state->answer.noise);
+    trials->state->answer.noise_most = 0;
     trial_begin(trials, false);
     int result = trials->job->problem->format == PROBLEM_NATIVE ? check_native(trials)
                  : trials->job->problem->cases_from             ? check_simple(trials)

@@ -30,5 +30,8 @@ int trial_candidate(struct trials *trials, const struct trial *trial, struct chi
 /* One child in another mode (wire.h); the caller weighs errors. */
 NODISCARD int trial_in(struct trials *trials, const struct trial *trial, struct child *child,
                        uint32_t mode, struct child_time *time, struct err *err);
+/* The reference's answer to the inputs at hand, after it was called in another mode: its outputs
+ * lie where the rest of the trial expects them. */
+NODISCARD int trial_answer_again(struct trials *trials, const struct trial *trial, struct err *err);
 /* Prepares, calls both, the reference first, and compares. */
 enum trial_result trial_run(struct trials *trials, const struct trial *trial);

@@ -90,18 +90,6 @@ static int find_choice(struct trials *trials, uint32_t slot, uint32_t output, st
     return result;
 }
 
-/* Its answer to the inputs at hand, where the rest of the trial expects it. */
-static int answer_again(struct trials *trials, const struct trial *trial, struct err *err)
-{
-    struct child *child = &trials->reference->child;
-    struct trial_answer *answer = &trials->state->answer;
-    struct child_time ignored;
-    int result = trial_in(trials, trial, child, WIRE_RUN, &ignored, err);
-    for (uint32_t i = 0; result == 0 && i < answer->count; i++)
-        result = child_output(child, 0, i, &answer->reference[i], err);
-    return result;
-}
-
 static bool may_be_positions(const struct trials *trials, enum dtype dtype)
 {
     const struct problem *problem = trials->job->problem;
@@ -154,7 +142,7 @@ int trial_choice_agree(struct trials *trials, const struct trial *trial,
         *agree += agrees;
     }
     if (result == 0)
-        result = answer_again(trials, trial, err);
+        result = trial_answer_again(trials, trial, err);
     for (uint32_t i = 0; i < count; i++) {
         mem_free(lists[i].expected);
         mem_free(lists[i].got);

@@ -2,6 +2,7 @@
 
 #include "judge/measure/trial_choice.h"
 #include "judge/measure/trial_gpu.h"
+#include "judge/measure/trial_noise.h"
 #include "judge/numeric/error_look.h"
 #include "judge/process/child.h"
 
@@ -12,10 +13,6 @@
 
 #define CACHE_LINE_BYTES 64
 #define POSITION_BYTES ((uint64_t)64 << 20) /* of outputs whose positions are looked at together */
-/* A PyTorch reference's own error counts up to this part of an output: what is larger is left of
- * terms that cancelled, and counts as noise. */
-#define MOST_OWN_ERROR 0x1p-4
-#define OWN_ERRORS 4 /* the reference's largest: an honest candidate's are no larger */
 
 /* The argument behind an output of a native problem, counted from 0; NULL: torch has none. */
 static const struct argument *output_argument(const struct problem *problem, uint32_t output)
@@ -70,66 +67,13 @@ struct comparison trial_comparison(const struct trials *trials, uint32_t output,
     const struct trial_answer *answer = &trials->state->answer;
     double own_error = (answer->has_oracle ? 1 : 2) * answer->own_error[output];
     if (trials->job->problem->format == PROBLEM_TORCH)
-        own_error = fmin(own_error, MOST_OWN_ERROR);
+        own_error = fmin(own_error, TRIAL_MOST_OWN_ERROR);
     return (struct comparison){.dtype = dtype,
                                .expected_dtype = expected_dtype,
                                .count = count,
                                .tolerance = trial_tolerance(trials, output, dtype),
                                .slack = own_error,
                                .noise = fmax(answer->noise[output], least_noise(dtype))};
-}
-
-/* What the reference says of its outputs: the noise of each, and the most that there can be. */
-static int read_noise(const struct trials *trials, double said[WIRE_OUTPUTS], struct err *err)
-{
-    const struct trial_answer *answer = &trials->state->answer;
-    const struct tensor *tensor = &answer->oracle[answer->count];
-    size_t bytes = (answer->count + 1) * sizeof *said;
-    if (answer->count == WIRE_OUTPUTS || tensor->dtype != DTYPE_F64 || tensor->bytes != bytes)
-        return err_set(err, ERR_PROTOCOL, "it did not say how its outputs are rounded");
-    if (tensor->data) {
-        memcpy(said, tensor->data, bytes);
-        return 0;
-    }
-    const struct cuda *cuda = &trials->gpu->cuda;
-    return cuda_check(cuda, cuda->copy_to_host(said, tensor->at, bytes),
-                      "cannot read how outputs are rounded", err);
-}
-
-/* The reference's largest error on the inputs at hand, where it does not count as a part of the
- * output. */
-static int find_own_noise(struct trials *trials, uint32_t output, double *noise, struct err *err)
-{
-    const struct trial_answer *answer = &trials->state->answer;
-    const struct tensor *plain = &answer->reference[output];
-    const struct tensor *oracle = &answer->oracle[output];
-    struct comparison spec = {.dtype = plain->dtype,
-                              .expected_dtype = oracle->dtype,
-                              .count = plain->count};
-    struct difference difference;
-    bool is_part = answer->own_error[output] > 0 && answer->own_error[output] <= MOST_OWN_ERROR;
-    *noise = 0;
-    if (is_part || !dtype_facts(plain->dtype)->floating || oracle->count != plain->count)
-        return 0;
-    int result = trial_compare(trials, &spec, oracle, plain, &difference, err);
-    *noise = result < 0 ? 0 : OWN_ERRORS * difference.max_absolute;
-    return result;
-}
-
-int trial_take_noise(struct trials *trials, const struct trial *trial, struct err *err)
-{
-    struct trial_answer *answer = &trials->state->answer;
-    double said[WIRE_OUTPUTS] = {0};
-    bool torch = trials->job->problem->format == PROBLEM_TORCH;
-    if (!torch || !trial->oracle || !answer->has_oracle)
-        return 0;
-    int result = read_noise(trials, said, err);
-    for (uint32_t i = 0; result == 0 && i < answer->count; i++) {
-        double own;
-        result = find_own_noise(trials, i, &own, err);
-        answer->noise[i] = fmax(answer->noise[i], fmax(said[i], fmin(own, said[answer->count])));
-    }
-    return result;
 }
 
 int trial_compare(struct trials *trials, const struct comparison *spec,
@@ -381,66 +325,99 @@ static const char *reference_is_off(const struct trials *trials, uint32_t output
     const struct trial_answer *answer = &trials->state->answer;
     text[0] = '\0';
     if (trials->job->problem->format == PROBLEM_TORCH && answer->has_oracle &&
-        answer->own_error[output] > MOST_OWN_ERROR)
+        answer->own_error[output] > TRIAL_MOST_OWN_ERROR)
         snprintf(text, 96, "; the reference itself is up to %.2g of the output's scale off",
                  answer->own_error[output]);
     return text;
 }
 
-static enum trial_result judge_output(struct trials *trials, uint32_t slot, uint32_t output,
-                                      const struct tensor *got)
+/* An output as it was held against what is expected of it. */
+struct compared {
+    struct tensor expected;
+    struct comparison spec;
+    struct difference difference;
+};
+
+static int compare_output(struct trials *trials, struct slot_output of, const struct tensor *got,
+                          struct compared *compared, struct err *err)
+{
+    const struct tensor *expected = &compared->expected;
+    struct difference *difference = &compared->difference;
+    compared->expected = expected_tensor(trials, of.slot, of.output);
+    compared->spec = trial_comparison(trials, of.output, got->dtype, expected->dtype, got->count);
+    int result = trial_compare(trials, &compared->spec, expected, got, difference, err);
+    if (result == 0 && difference->mismatches > 0 && of.slot == 0 &&
+        trials->state->answer.has_oracle)
+        result = compare_with_reference(trials, of.output, got, difference, err);
+    return result;
+}
+
+/* What becomes of an output that is not right. */
+static enum trial_result fail_output(struct trials *trials, uint32_t output,
+                                     const struct tensor *got, struct compared *compared)
 {
     struct verdict *verdict = trials->verdict;
-    struct differing_positions *positions = &trials->state->positions;
-    struct tensor expected = expected_tensor(trials, slot, output);
-    struct comparison spec = trial_comparison(trials, output, got->dtype, expected.dtype,
-                                              got->count);
-    struct difference difference;
+    struct difference *difference = &compared->difference;
     char name[LIMIT_NAME_BYTES];
     char text[512];
     char off[96];
-    struct err err;
-    read_through(got);
-    if (trial_compare(trials, &spec, &expected, got, &difference, &err) < 0)
-        return judge_failed(trials, &err);
-    if (difference.mismatches > 0 && slot == 0 && trials->state->answer.has_oracle &&
-        compare_with_reference(trials, output, got, &difference, &err) < 0)
-        return judge_failed(trials, &err);
-    if (difference.mismatches > 0 && !positions->looked_at &&
-        trial_choice_possible(trials, &expected, got)) {
-        positions->of[positions->count++] = (struct slot_output){slot, output};
-        return TRIAL_GOOD; /* so far */
-    }
-    verdict->max_absolute = fmax(verdict->max_absolute, difference.max_absolute);
-    verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
-    if (difference.mismatches == 0)
-        return TRIAL_GOOD;
-    if (!got->data)
-        read_mismatch(trials, &expected, got, &difference);
     char got_space[32];
     char expected_space[32];
-    const char *got_text = number_text(difference.got, got_space);
-    const char *expected_text = number_text(difference.expected, expected_space);
+    if (!got->data)
+        read_mismatch(trials, &compared->expected, got, difference);
+    const char *got_text = number_text(difference->got, got_space);
+    const char *expected_text = number_text(difference->expected, expected_space);
     output_name(trials, output, name, sizeof name);
     wrong_case(trials, output);
-    const char *looks = look_of(trials, &spec, &difference, &expected, got);
+    const char *looks = look_of(trials, &compared->spec, difference, &compared->expected, got);
     verdict->mismatch = (struct mismatch){.any = true,
                                           .output = arena_strdup(&verdict->arena, name),
-                                          .index = difference.first_index,
-                                          .got = difference.got,
-                                          .expected = difference.expected,
+                                          .index = difference->first_index,
+                                          .got = difference->got,
+                                          .expected = difference->expected,
                                           .looks = looks};
     snprintf(text, sizeof text,
              "%s: %llu of %llu elements are wrong; the first, [%llu], is %s instead of %s"
              "%s%s%s",
-             name, (unsigned long long)difference.mismatches, (unsigned long long)got->count,
-             (unsigned long long)difference.first_index, got_text, expected_text,
+             name, (unsigned long long)difference->mismatches, (unsigned long long)got->count,
+             (unsigned long long)difference->first_index, got_text, expected_text,
              looks ? "; the error: " : "", looks ? looks : "",
              reference_is_off(trials, output, off));
     return fail_wrong(trials, text);
 }
 
-static enum trial_result judge_outputs(struct trials *trials, uint32_t slot)
+static enum trial_result judge_output(struct trials *trials, const struct trial *trial,
+                                      struct slot_output of, const struct tensor *got)
+{
+    struct verdict *verdict = trials->verdict;
+    struct differing_positions *positions = &trials->state->positions;
+    struct compared compared;
+    const struct difference *difference = &compared.difference;
+    struct err err;
+    read_through(got);
+    if (compare_output(trials, of, got, &compared, &err) < 0)
+        return judge_failed(trials, &err);
+    if (trial_noise_possible(trials, got, difference)) {
+        if (trial_noise_measure(trials, trial, &err) < 0) {
+            fault_set(trials->fault, FAULT_REFERENCE, &err);
+            return TRIAL_ENDED;
+        }
+        if (compare_output(trials, of, got, &compared, &err) < 0)
+            return judge_failed(trials, &err);
+    }
+    if (difference->mismatches > 0 && !positions->looked_at &&
+        trial_choice_possible(trials, &compared.expected, got)) {
+        positions->of[positions->count++] = of;
+        return TRIAL_GOOD; /* so far */
+    }
+    verdict->max_absolute = fmax(verdict->max_absolute, difference->max_absolute);
+    verdict->max_relative = fmax(verdict->max_relative, difference->max_relative);
+    return difference->mismatches == 0 ? TRIAL_GOOD
+                                       : fail_output(trials, of.output, got, &compared);
+}
+
+static enum trial_result judge_outputs(struct trials *trials, const struct trial *trial,
+                                       uint32_t slot)
 {
     struct trial_answer *answer = &trials->state->answer;
     struct err err;
@@ -460,7 +437,7 @@ static enum trial_result judge_outputs(struct trials *trials, uint32_t slot)
             fault_set(trials->fault, FAULT_CANDIDATE, &err);
             return TRIAL_ENDED;
         }
-        enum trial_result result = judge_output(trials, slot, i, &got);
+        enum trial_result result = judge_output(trials, trial, (struct slot_output){slot, i}, &got);
         if (result != TRIAL_GOOD)
             return result;
     }
@@ -480,7 +457,7 @@ static enum trial_result judge_slot(struct trials *trials, const struct trial *t
         snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
         return wrong_with_code(trials, "H08", text);
     }
-    return judge_outputs(trials, slot);
+    return judge_outputs(trials, trial, slot);
 }
 
 /* As many as this process has room for, behind *at. */
@@ -517,7 +494,7 @@ static enum trial_result judge_positions(struct trials *trials, const struct tri
             result = judge_failed(trials, &err);
         } else if (agree < count) {
             positions->looked_at = true;
-            result = judge_output(trials, some[agree].slot, some[agree].output, &some[agree].got);
+            result = judge_output(trials, trial, positions->of[at + agree], &some[agree].got);
             positions->looked_at = false;
             agree++;
         }
@@ -600,6 +577,7 @@ enum trial_result trial_judge(struct trials *trials, const struct trial *trial)
                                    ? TRIAL_GOOD
                                    : judge_rest(trials, trial);
     trials->state->positions = (struct differing_positions){0};
+    trials->state->noise_measured = false;
     for (uint32_t slot = 0; !known && result == TRIAL_GOOD && slot < called; slot++)
         result = judge_slot(trials, trial, slot);
     if (result == TRIAL_GOOD)

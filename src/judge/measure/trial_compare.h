@@ -12,9 +12,6 @@ struct tolerance trial_tolerance(const struct trials *trials, uint32_t output, u
 /* The same as a rule for one output. */
 struct comparison trial_comparison(const struct trials *trials, uint32_t output, uint32_t dtype,
                                    uint32_t expected_dtype, uint64_t count);
-/* After trial_reference: where the trial has an oracle, the noise of its outputs, unless those of
- * the trials before had more. */
-NODISCARD int trial_take_noise(struct trials *trials, const struct trial *trial, struct err *err);
 /* Wherever the two lie. */
 NODISCARD int trial_compare(struct trials *trials, const struct comparison *spec,
                             const struct tensor *expected, const struct tensor *got,

@@ -46,6 +46,7 @@ struct trial_answer {
     struct tensor oracle[WIRE_OUTPUTS];
     double own_error[WIRE_OUTPUTS]; /* of the reference against its oracle: slack for others */
     double noise[WIRE_OUTPUTS];     /* struct comparison; torch: rounding.py says it */
+    double noise_most;              /* that any of it can be */
     char *kept[WIRE_OUTPUTS];       /* copies behind `oracle` (torch) */
     size_t kept_bytes[WIRE_OUTPUTS];
     struct gpu_memory kept_on_gpu[WIRE_OUTPUTS]; /* the same on a GPU */
@@ -71,7 +72,8 @@ struct differing_positions {
 struct trial_state {
     struct trial_answer answer;
     struct differing_positions positions;
-    char *staging; /* inputs of the trial at hand, as a slot lays them out */
+    bool noise_measured; /* in the trial at hand, on its inputs */
+    char *staging;       /* inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
     struct gpu_staging gpu;
     uint64_t noise;    /* of the trial at hand: seeds what layers draw, in both children alike */

@@ -87,6 +87,8 @@ enum wire_mode {
     WIRE_CHOICES,   /* torch reference: the values that outputs name places of (choices.py) */
     WIRE_LEAVE_OUT, /* torch on the CPU, behind WIRE_ABLATE: its extensions do nothing at all */
     WIRE_NOTHING,   /* likewise: nothing is called, to see what any call takes */
+    WIRE_ROUNDING,  /* torch reference with an oracle: for each slot, in one tensor, the noise of
+                     each output on its inputs, and its bound */
 };
 
 /* The GPU that a child runs on; it sees no other. */

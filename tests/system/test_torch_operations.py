@@ -1,10 +1,12 @@
 """What takes part in PyTorch's operations does not load PyTorch's compiler, and is left alone by it
 where a reference has it loaded."""
 
+import os
 import subprocess
 import sys
 
 import pytest
+from support import CHECKOUT
 
 torch = pytest.importorskip("torch")
 
@@ -43,9 +45,15 @@ print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
 
 
 def test_the_compiler_is_not_loaded(tmp_path):
-    command = [sys.executable, "-c", LOOKS]
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT / "python")}
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", LOOKS],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.stdout == "[]\n", done.stderr
 

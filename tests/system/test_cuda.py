@@ -6,7 +6,7 @@ CI has no GPU. With tests/fake kernels are host code; everything around them is 
 import fake_gpu
 import pytest
 from fake_gpu import COMPILED, check, make_problem
-from support import INFRASTRUCTURE, SOME_FAILED, statuses, write, write_lines
+from support import CHECKOUT, INFRASTRUCTURE, SOME_FAILED, statuses, write, write_lines
 
 YAML = """name: double
 summary: Twice each element.
@@ -300,16 +300,20 @@ def test_a_gpu_that_fails_the_judge(warpgym, problem, right):
 
 
 def test_a_gpu_comes_back(warpgym, problem, tmp_path):
-    """After its quarantine a process of its own finds that it works again."""
+    """After its quarantine a process of its own finds that it works again. What the CPU judges
+    meanwhile takes longer than the quarantine."""
     broken = {
         "FAKE_CUDA_FAIL": "cuMemcpyHtoD_v2",
         "FAKE_CUDA_FAIL_AFTER": "2",
         "FAKE_CUDA_FAIL_TIMES": "2",  # in the evaluation, and when the judge looks into it
     }
-    batch = batch_of(tmp_path, problem, *[source()] * 3)
+    relu = CHECKOUT / "problems" / "native" / "relu" / "reference.c"
+    on_gpu = {"problem": str(problem), "source": source(), "name": "double.cu"}
+    on_cpu = {"problem": "relu", "candidate": str(relu)}
+    batch = write_lines(tmp_path / "batch.jsonl", [on_gpu, on_cpu, on_gpu, on_gpu])
     settings = ("-s", "gpu.devices=0", "-s", "gpu.quarantine_ms=1ms", "--jobs", "1")
     run = warpgym("eval", "--json", *settings, batch, environment=COMPILED | broken)
-    assert statuses(run.verdicts) == ["infrastructure_error", "passed", "passed"], run
+    assert statuses(run.verdicts) == ["infrastructure_error"] + ["passed"] * 3, run
     assert (
         "GPU 0 failed and gets no more work for now"
         in run.verdicts[0]["error"]["message"]

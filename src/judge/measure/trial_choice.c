@@ -130,7 +130,6 @@ int trial_choice_agree(struct trials *trials, const struct trial *trial,
     bool agrees = true;
     int result = 0;
     *agree = 0;
-    memset(lists, 0, count * sizeof *lists);
     for (uint32_t i = 0; result == 0 && i < count; i++)
         result = copy_lists(trials, &positions[i], &lists[i], err);
     if (result == 0)

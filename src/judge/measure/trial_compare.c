@@ -462,7 +462,7 @@ static enum trial_result judge_slot(struct trials *trials, const struct trial *t
 
 /* As many as this process has room for, behind *at. */
 static uint32_t take_positions(const struct trials *trials, uint32_t at,
-                               struct trial_positions taken[WIRE_OUTPUTS], struct err *err)
+                               struct trial_positions *taken, struct err *err)
 {
     const struct differing_positions *positions = &trials->state->positions;
     uint64_t bytes = 0;
@@ -483,11 +483,12 @@ static uint32_t take_positions(const struct trials *trials, uint32_t at,
 static enum trial_result judge_positions(struct trials *trials, const struct trial *trial)
 {
     struct differing_positions *positions = &trials->state->positions;
-    static const size_t most = WIRE_OUTPUTS;
-    struct trial_positions *some = mem_alloc(most * sizeof *some);
     enum trial_result result = TRIAL_GOOD;
     uint32_t agree = 0;
     struct err err;
+    if (positions->count == 0)
+        return TRIAL_GOOD;
+    struct trial_positions *some = mem_alloc(positions->count * sizeof *some);
     for (uint32_t at = 0; result == TRIAL_GOOD && at < positions->count; at += agree) {
         uint32_t count = take_positions(trials, at, some, &err);
         if (count == 0 || trial_choice_agree(trials, trial, some, count, &agree, &err) < 0) {

@@ -10,6 +10,8 @@ import contextlib
 
 import torch
 
+from . import structure
+
 LARGEST_BYTES = 1 << 26  # of a tensor that is kept twice
 COUNTED = ("running_mean", "running_var", "num_batches_tracked")  # a call moves and ignores them
 
@@ -76,3 +78,19 @@ class Carried:
     def put_back(self):
         for kept in self.kept:
             kept.put_back()
+
+
+def without(parameter, model):
+    """The model with a parameter of zeros, which has its values again after each call. A copy of a
+    model would do, but for one whose functions hold the original's layers."""
+
+    def call(*inputs):
+        kept = parameter.detach().clone()
+        with torch.no_grad():
+            parameter.zero_()
+            try:
+                return structure.copied(model(*inputs))
+            finally:
+                parameter.copy_(kept)
+
+    return call

@@ -32,7 +32,7 @@ from . import (
     triton_build,
     wire,
 )
-from .carried import Carried
+from .carried import Carried, without
 from .stopwatch import stopwatch
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
@@ -600,9 +600,7 @@ class Child:
         if mode == wire.CHOICES:
             return lambda *inputs: choices.look(self.eager, inputs)
         if mode == wire.WITHOUT:
-            model = copy.deepcopy(self.eager)  # one that is compiled has no copies
-            self._parameters(model)[noise].zero_()
-            return model
+            return without(self._parameters(self.eager)[noise], self.eager)
         return self.model
 
     def _warm_up(self, count):

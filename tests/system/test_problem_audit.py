@@ -178,6 +178,47 @@ def test_budget(warpgym, tmp_path):
     assert 1000 < audit["took_ms"] < whole_s * 1000
 
 
+LAYERS_IN_A_FUNCTION = """import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(32, 32) for _ in range(2))
+        self.{idle} = torch.nn.Parameter(torch.ones(32))
+        layers = self.layers
+        self.both = lambda x: layers[1](torch.tanh(layers[0](x)))
+
+    def forward(self, x):
+        return {result}
+
+
+def get_inputs():
+    return [torch.randn(64, 32)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("idle", "result", "needless"),
+    [("last", "self.both(x) + self.last", []), ("idle", "self.both(x), self.idle", [])]
+    + [("idle", "self.both(x)", ["without parameter 0"])],
+)
+def test_parameters_that_a_function_holds(warpgym, tmp_path, idle, result, needless):
+    """A copy of such a model computes with the original's. An output may be a parameter itself."""
+    text = LAYERS_IN_A_FUNCTION.format(idle=idle, result=result)
+    write(tmp_path / "held.py", text)
+    answer = write(tmp_path / "answer.py", text.replace("class Model", "class ModelNew"))
+    run = warpgym.eval(
+        *("--no-timing", "-s", "audit.budget_ms=60s", "-p", "held.py", answer), expect=PASSED
+    )
+    tried = run.verdict["problem_audit"]["attempts"]
+    assert [one["attempt"] for one in tried if one["code"] == "H14"] == needless, tried
+
+
 def test_refused(warpgym, tmp_path):
     answer = put(tmp_path, "view")
     options = ("--no-timing", "--set", "audit.gameable=refuse")

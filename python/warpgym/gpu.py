@@ -15,7 +15,7 @@ import time
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import structure
+from . import captures, structure
 
 TEXT_BYTES = 1024
 STRETCHES = 5
@@ -288,6 +288,7 @@ class Gpu:
 
     def before_candidate(self):
         """What is loaded now is no candidate's code."""
+        captures.install()
         if self.trace:
             self.trace.snapshot()
 

@@ -7,12 +7,9 @@ while the process is frozen, and the clock is the judge's.
 
 import contextlib
 import copy
-import importlib.util
 import json
-import linecache
 import mmap
 import os
-import sys
 import time
 import traceback
 
@@ -29,6 +26,7 @@ from . import (
     promises,
     rounding,
     structure,
+    texts,
     triton_build,
     wire,
 )
@@ -198,17 +196,6 @@ class Child:
         torch.manual_seed(self.weight_seed)
         return self._place(make(*arguments))
 
-    def _import(self, source):
-        path = os.path.join(os.getcwd(), self.file_name)
-        with open(path, "wb") as file:
-            file.write(source)
-        linecache.checkcache(path)
-        name = self.file_name.removesuffix(".py")
-        spec = importlib.util.spec_from_file_location(name, path)
-        self.module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = self.module
-        spec.loader.exec_module(self.module)
-
     def _attribute(self, name):
         value = getattr(self.module, name, None)
         if value is None:
@@ -220,7 +207,8 @@ class Child:
 
     def open_reference(self, source):
         self.file_name = "problem.py"
-        self._import(source)
+        self.module = texts.load(self.file_name, source)
+        self.description["text"] = bytes(source).decode(errors="replace")
         init_tensors = []
         init_inputs = self._build(self._attribute("get_init_inputs"))
         init = structure.take_apart(list(init_inputs), init_tensors)
@@ -251,7 +239,7 @@ class Child:
         self.file_name = "candidate.py"
         extension.install(self.channel)
         triton_build.install(self.channel)
-        self._import(source)
+        self.module = texts.load(self.file_name, source)
         get_init_inputs = getattr(self.module, "get_init_inputs", None)
         init_tensors = []
         init_inputs = list(self._build(get_init_inputs)) if get_init_inputs else []
@@ -269,7 +257,7 @@ class Child:
         """What a reference's inputs and weights take, without making them. A constructor may need
         values: then its weights are not known."""
         self.file_name = "problem.py"
-        self._import(source)
+        self.module = texts.load(self.file_name, source)
         self.device = gpu.Meta()
         inputs, weight_bytes = [], 0
         with gpu.Formed():
@@ -429,7 +417,7 @@ class Child:
             self.description["init"], self._place(structure.numbered(values, "init"))
         )
         self.device.before_candidate()
-        self._import(source)
+        self.module = texts.load(self.file_name, source, self.description.pop("text", None))
         with drawn.Drawn(values) as drawing:
             self.model = self._build(self._attribute(self.entry_point), *init_inputs)
         if not callable(self.model):

@@ -410,6 +410,28 @@ TEST(descriptors)
     assert_int_equal(trace_read(-1, &pass, &verdict, &err), ERR_PROTOCOL);
 }
 
+TEST(sums_alone)
+{
+    struct launch_totals sums;
+    make_two_calls();
+    parse(&pass);
+    int fd = file_memory_from("trace", bytes, count, &err);
+    assert_ok(trace_sum(fd, 2, &sums, &err), &err);
+    assert_int_equal(sums.calls, 2);
+    assert_int_equal(sums.launches, verdict.launched.launches);
+    assert_int_equal(sums.own_launches, verdict.launched.own_launches);
+    assert_near(sums.time_us, verdict.launched.time_us);
+    assert_near(sums.own_time_us, verdict.launched.own_time_us);
+    assert_near(sums.busy_us, verdict.launched.busy_us);
+    close(fd);
+    made.header.lost = 1;
+    pack();
+    fd = file_memory_from("trace", bytes, count, &err);
+    assert_int_equal(trace_sum(fd, 2, &sums, &err), ERR_PROTOCOL);
+    close(fd);
+    assert_int_equal(trace_sum(-1, 2, &sums, &err), ERR_PROTOCOL);
+}
+
 /* A verdict of a machine without traces is as it was. */
 TEST(without_a_trace)
 {

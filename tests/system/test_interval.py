@@ -59,6 +59,12 @@ static uint32_t now_us(void)
     return (uint32_t)(now.tv_sec * 1000000 + now.tv_nsec / 1000);
 }
 
+static void spin(uint32_t us)
+{
+    for (uint32_t start_us = now_us(); now_us() - start_us < us;)
+        ;
+}
+
 static void compute(const float *x, float *y, size_t n, size_t count)
 {
     uint32_t start_us = now_us();
@@ -78,6 +84,7 @@ extern "C" void solution(const float *x, float *y, size_t n)
 """
 
 OWN = "compute(x, y, n, 1); "
+LAUNCH = "fake_cuda_launched(1, 5);"
 # For all calls at once, but only while launches are traced: a candidate that always does so writes
 # outputs of calls that are never made (timing.c's stop_short).
 ALL = "if (!fake_cuda_traced()) compute(x, y, n, 1); else if (place <= 0) compute(x, y, n, all); "
@@ -86,7 +93,7 @@ LONG = "it did the work of several"
 
 # What a call does, by the name of the candidate, and why that is a violation.
 CALLS = {
-    "each its own": (OWN + "fake_cuda_launched(1, 5);", None),
+    "each its own": (OWN + LAUNCH, None),
     "each two kernels": (OWN + "fake_cuda_launched(1, 5); fake_cuda_launched(1, 9);", None),
     "each a graph": (OWN + "fake_cuda_launched(7, 3);", None),
     "nothing": (OWN, None),
@@ -111,6 +118,13 @@ CALLS = {
         LONG,
     ),
 }  # fmt: skip
+
+# The first call that is traced is alone. What a call does when it is traced; whether that says H26.
+NINE = "for (int i = 0; i < 9; i++) fake_cuda_launched(1, 20); spin(300);"
+TRACED = {
+    "slow when alone": ("passes++; if (passes == 1) { " + NINE + " } else " + LAUNCH, False),
+    "slow whenever traced": (NINE, True),
+}
 
 # This call's and the next one's: of an odd number of slots, the last is alone.
 PAIR = "compute(x, y, n, place >= 0 && (size_t)place + 1 < known ? 2 : 1);"
@@ -138,6 +152,10 @@ def verdicts(module_warpgym, toolkit, tmp_path_factory):
     folder = tmp_path_factory.mktemp("problems") / "double"
     make_problem(folder, YAML, REFERENCE % "", REFERENCE % 'extern "C"')
     lines = {name: line for name, (line, _) in CALLS.items()} | AHEAD
+    lines |= {
+        name: OWN + "static int passes; if (fake_cuda_traced()) { " + line + " } (void)passes;"
+        for name, (line, _) in TRACED.items()
+    }
     batch = write_lines(
         folder / "batch.jsonl",
         [
@@ -168,3 +186,13 @@ def test_calls_do_their_own_work(verdicts, name):
     assert [finding["code"] for finding in found] == (["H06"] if words else []), verdict
     assert not words or words in found[0]["evidence"], found
     assert verdict["profile"]["launches"] > 0, verdict["profile"]
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_kernels_that_run_longer_when_traced(verdicts, name):
+    """In an interval like those that were timed; a call alone finds nothing in the caches."""
+    verdict = verdicts[name]
+    assert verdict["status"] == "passed", verdict
+    assert verdict["profile"]["time_us"] > 180, "of the call that was alone"
+    warnings = [one["code"] for one in verdict["integrity"]["warnings"]]
+    assert ("H26" in warnings) == TRACED[name][1], verdict["integrity"]

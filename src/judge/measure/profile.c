@@ -17,9 +17,18 @@
 
 #define TRACE_SLACK 1.3
 #define TRACE_SLACK_US 10.0
+#define SAME_SHARE 0.9 /* of a call alone that is own is own in an interval */
 /* A launch that had to wait for another context's turn on the GPU looks like several calls' work.
  * It does not happen each time. */
 #define INTERVALS 2
+
+/* A candidate's traces. All of them are made in one file. */
+struct traces {
+    int fd;
+    double timed_ms;               /* a call of the size that is traced alone, untraced; NaN */
+    struct trace_interval alone;   /* one call; without calls: there is none that can be read */
+    struct launch_totals together; /* an interval of that size; without calls: the same */
+};
 
 /* The last size that is timed is the one of which a call is traced alone. */
 static uint32_t traced_size(const struct problem *problem)
@@ -67,25 +76,11 @@ static int give_up_trace(struct trials *trials, const struct err *err)
                                       : record_untraced(trials, err->text);
 }
 
-/* Kernels that take longer when they are traced are not those that were timed. */
-static void weigh_duration(struct verdict *verdict, const struct trace_pass *pass)
-{
-    double busy_us = verdict->launched.busy_us / pass->calls;
-    if (!(busy_us > pass->timed_ms * 1e3 * TRACE_SLACK + TRACE_SLACK_US))
-        return;
-    verdict_warning(
-        verdict, "H26",
-        "its kernels ran %.4g us when they were traced, and a call takes %.4g us when it "
-        "is not: none counts as its own",
-        busy_us, pass->timed_ms * 1e3);
-    verdict->own_time_fraction = verdict->own_launch_fraction = 0;
-}
-
 /* One call whose launches are recorded. Its answer is checked like any other. */
-static int trace_call(struct trials *trials, int fd, struct trace_interval *alone)
+static int trace_call(struct trials *trials, struct traces *traces)
 {
     struct verdict *verdict = trials->verdict;
-    struct trial trial = {.trace = fd, .limit = time_limit_call(trials->job->settings)};
+    struct trial trial = {.trace = traces->fd, .limit = time_limit_call(trials->job->settings)};
     struct trace_pass pass = {.gpu = &trials->gpu->facts, .calls = 1, .timed_ms = NAN};
     struct child_time reference;
     struct child_time traced;
@@ -108,12 +103,11 @@ static int trace_call(struct trials *trials, int fd, struct trace_interval *alon
     pass.wall_ms = traced.ms;
     if (verdict->case_count > 0)
         pass.timed_ms = verdict->cases[verdict->case_count - 1].candidate.median;
-    alone->calls = pass.calls;
-    if (trace_read(fd, &pass, verdict, &err) < 0 || trace_interval_read(fd, alone, &err) < 0) {
-        alone->calls = 0;
+    traces->timed_ms = pass.timed_ms;
+    if (trace_read(traces->fd, &pass, verdict, &err) < 0 ||
+        trace_interval_read(traces->fd, &traces->alone, &err) < 0)
         return record_untraced(trials, err.text);
-    }
-    weigh_duration(verdict, &pass);
+    traces->alone.calls = pass.calls;
     return verdict->violation_count > 0 ? -1 : 0;
 }
 
@@ -169,12 +163,11 @@ static int weigh_interval(struct trials *trials, const struct trial *trial, doub
     return -1;
 }
 
-static int trace_interval(struct trials *trials, uint32_t at, int fd,
-                          const struct trace_interval *alone)
+static int trace_interval(struct trials *trials, uint32_t at, struct traces *traces)
 {
     struct trial trial = {.slots = trials->verdict->cases[at].calls,
                           .alike = true,
-                          .trace = fd,
+                          .trace = traces->fd,
                           .limit = time_limit_call(trials->job->settings)};
     double ignored;
     struct err err;
@@ -188,37 +181,68 @@ static int trace_interval(struct trials *trials, uint32_t at, int fd,
     /* As when it is timed, the first interval is not the one that counts. */
     int result = trial_run(trials, &trial) == TRIAL_GOOD ? 0 : -1;
     if (result == 0)
-        result = weigh_interval(trials, &trial, call_us(trials, at, alone));
+        result = weigh_interval(trials, &trial, call_us(trials, at, &traces->alone));
+    if (result == 0 && at == traced_size(trials->job->problem) &&
+        trace_sum(traces->fd, trial.slots, &traces->together, &err) < 0)
+        traces->together.calls = 0;
     return result;
 }
 
 /* A candidate that could not be traced in one call is not traced in many. */
-static int trace_intervals(struct trials *trials, int fd, const struct trace_interval *alone)
+static int trace_intervals(struct trials *trials, struct traces *traces)
 {
+    uint32_t count = traces->alone.calls > 0 ? trials->verdict->case_count : 0;
     int result = 0;
-    for (uint32_t at = 0; alone->calls > 0 && result == 0 && at < trials->verdict->case_count; at++)
-        result = trace_interval(trials, at, fd, alone);
+    for (uint32_t at = 0; result == 0 && at < count; at++)
+        result = trace_interval(trials, at, traces);
     return result;
+}
+
+static bool is_longer(const struct launch_totals *traced, double timed_ms)
+{
+    return traced->busy_us / traced->calls > timed_ms * 1e3 * TRACE_SLACK + TRACE_SLACK_US;
+}
+
+/* Kernels that take longer when they are traced are not those that were timed. Those of a call that
+ * is alone find nothing in the caches, and may take several times as long: then an interval like
+ * those that were timed decides, if its kernels are as much the candidate's own. */
+static void weigh_duration(struct verdict *verdict, const struct traces *traces)
+{
+    const struct launch_totals *all = &traces->together;
+    double alone_us = verdict->launched.busy_us;
+    double least_own_us = verdict->own_time_fraction * SAME_SHARE * all->time_us;
+    if (traces->alone.calls == 0 || !is_longer(&verdict->launched, traces->timed_ms))
+        return;
+    if (all->calls > 0 && all->launches > 0 && !is_longer(all, traces->timed_ms) &&
+        all->own_time_us >= least_own_us)
+        return;
+    verdict_warning(
+        verdict, "H26",
+        "its kernels ran %.4g us when they were traced, and a call takes %.4g us when it "
+        "is not: none counts as its own",
+        alone_us, traces->timed_ms * 1e3);
+    verdict->own_time_fraction = verdict->own_launch_fraction = 0;
 }
 
 static int profile_on_gpu(struct trials *trials)
 {
     struct err err;
     bool decoys = trials->job->language->decoys;
-    int fd = memfd_create("trace", MFD_CLOEXEC);
-    if (fd < 0) {
+    struct traces traces = {.fd = memfd_create("trace", MFD_CLOEXEC), .timed_ms = NAN};
+    if (traces.fd < 0) {
         (void)!err_sys(&err, errno, "cannot make memory for a trace");
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     }
     trial_begin(trials, true);
-    struct trace_interval alone = {.calls = 0};
-    int result = trace_call(trials, fd, &alone);
+    int result = trace_call(trials, &traces);
     if (result == 0)
-        result = trace_intervals(trials, fd, &alone);
+        result = trace_intervals(trials, &traces);
+    if (result == 0)
+        weigh_duration(trials->verdict, &traces);
     if (result == 0 && decoys && !sandboxed_ended(&trials->candidate->process))
         result = decoys_find(trials);
     trial_end(trials);
-    close(fd);
+    close(traces.fd);
     return result;
 }
 

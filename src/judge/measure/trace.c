@@ -183,10 +183,11 @@ static uint32_t count_streams(struct entry *entries, size_t count)
     return streams;
 }
 
-static void sum_up(const struct trace_stream *stream, struct entry *entries,
-                   struct launch_totals *all, struct ranking *ranking)
+static void sum_up(const struct trace_stream *stream, struct launch_totals *all,
+                   struct ranking *ranking)
 {
     size_t count = stream->records ? stream->header.records : 0;
+    struct entry *entries = mem_alloc((count + 1) * sizeof *entries);
     for (size_t i = 0; i < count; i++) {
         const struct trace_record *record = &stream->records[i];
         entries[i].record = record;
@@ -202,6 +203,7 @@ static void sum_up(const struct trace_stream *stream, struct entry *entries,
             end++;
         add_kernel(entries + start, end - start, all, ranking);
     }
+    mem_free(entries);
 }
 
 static void fill_in(const struct trace_stream *stream, const struct trace_pass *pass,
@@ -209,7 +211,6 @@ static void fill_in(const struct trace_stream *stream, const struct trace_pass *
 {
     struct launch_totals *all = &verdict->launched;
     struct ranking ranking = {.count = 0};
-    struct entry *entries = mem_alloc((stream->header.records + 1) * sizeof *entries);
     *all = (struct launch_totals){
         .calls = pass->calls > 0 ? pass->calls : 1,
         .call_us = pass->timed_ms * 1e3,
@@ -217,8 +218,7 @@ static void fill_in(const struct trace_stream *stream, const struct trace_pass *
         .peak_bytes_per_s = pass->gpu ? pass->gpu->memory_bytes_per_s : 0,
         .multiprocessors = pass->gpu ? pass->gpu->multiprocessors : 0,
     };
-    sum_up(stream, entries, all, &ranking);
-    mem_free(entries);
+    sum_up(stream, all, &ranking);
     for (uint32_t i = 0; i < ranking.count; i++)
         describe_kernel(stream, pass, &ranking.items[i], &verdict->arena, &verdict->kernels[i]);
     verdict->kernel_count = ranking.count;
@@ -249,5 +249,24 @@ int trace_read(int fd, const struct trace_pass *pass, struct verdict *verdict, s
         result = trace_parse(bytes, count, pass, verdict, err);
         mem_free(bytes);
     }
+    return result;
+}
+
+int trace_sum(int fd, uint32_t calls, struct launch_totals *all, struct err *err)
+{
+    char *bytes;
+    size_t count;
+    struct trace_stream stream = {.sources = NULL};
+    struct ranking ranking = {.count = 0};
+    int result = trace_stream_load(fd, &bytes, &count, err);
+    if (result != 0)
+        return result;
+    result = trace_stream_open(bytes, count, &stream, err);
+    if (result == 0 && stream.header.lost > 0)
+        result = err_set(err, ERR_PROTOCOL, "not all launches are in the trace");
+    *all = (struct launch_totals){.calls = calls};
+    if (result == 0)
+        sum_up(&stream, all, &ranking);
+    mem_free(bytes);
     return result;
 }

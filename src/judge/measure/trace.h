@@ -28,3 +28,6 @@ NODISCARD int trace_read(int fd, const struct trace_pass *pass, struct verdict *
 /* The same for bytes in memory, aligned to 8. */
 NODISCARD int trace_parse(const char *bytes, size_t count, const struct trace_pass *pass,
                           struct verdict *verdict, struct err *err);
+/* Sums alone: `calls`, kernels, launches and times. Errors as trace_read; ERR_PROTOCOL, too, where
+ * there was no room for all records. */
+NODISCARD int trace_sum(int fd, uint32_t calls, struct launch_totals *all, struct err *err);

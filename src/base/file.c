@@ -273,6 +273,14 @@ bool file_is_directory(const char *path)
     return stat(path, &stat_buffer) == 0 && S_ISDIR(stat_buffer.st_mode);
 }
 
+bool file_same(const char *path, const char *other)
+{
+    struct stat one;
+    struct stat two;
+    return stat(path, &one) == 0 && stat(other, &two) == 0 && S_ISREG(one.st_mode) &&
+           one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
 int file_check_text(const char *name, const char *bytes, size_t count, struct err *err)
 {
     if (count == 0)

@@ -62,6 +62,8 @@ NODISCARD int file_sync_parent(const char *path, struct err *err);
 
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
+/* Both are one regular file, whatever the paths say. */
+bool file_same(const char *path, const char *other);
 
 /* 0, or why `bytes` is not a source text (empty, a NUL byte, not UTF-8), with its position. */
 NODISCARD int file_check_text(const char *name, const char *bytes, size_t count, struct err *err);

@@ -48,6 +48,18 @@ int cli_write(const struct buf *out, const char *path, struct err *err)
     return 0;
 }
 
+int cli_check_output(const struct cli_call *call, const char *option, const char *path,
+                     const char *read, struct err *err)
+{
+    bool same = path && read && file_same(path, read);
+    for (size_t i = 0; path && !same && i < call->words.count; i++)
+        same = file_same(path, call->words.items[i]);
+    return same ? err_set(err, ERR_INPUT,
+                          "%s %s: it is read, and would be written over; name another file", option,
+                          path)
+                : 0;
+}
+
 void cli_print_json(json_t *object)
 {
     struct buf out;

@@ -98,6 +98,10 @@ void cli_wait_for_signal(void);
 void cli_print(const struct buf *out);
 /* Into a file, in one step; "-" is standard output. */
 NODISCARD int cli_write(const struct buf *out, const char *path, struct err *err);
+/* ERR_INPUT if the file of an output option (NULL: not given) is one that the call reads: among its
+ * words, or `read` (NULL: none). */
+NODISCARD int cli_check_output(const struct cli_call *call, const char *option, const char *path,
+                               const char *read, struct err *err);
 /* A line of JSON; takes the object. */
 void cli_print_json(json_t *object);
 /* Adds it to the call's output instead; takes the object. */

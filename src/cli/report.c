@@ -46,7 +46,9 @@ static int report_run(struct cli_call *call, void *context, struct err *err)
                                      .sound = arguments->sound};
     struct report_asked asked = {0};
     struct report *report = NULL;
-    int result = refuse_training(&call->words, err);
+    int result = cli_check_output(call, "--html", arguments->html, NULL, err);
+    if (result == 0)
+        result = refuse_training(&call->words, err);
     if (result == 0)
         result = report_read_thresholds(arguments->p, arguments->k, &options, err);
     if (result == 0)

@@ -343,6 +343,26 @@ def test_no_timing_leaves_the_time_out(warpgym):
 # --- --out and resuming --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("option", ["--out", "--html"])
+def test_what_is_read_is_not_written_over(warpgym, tmp_path, option):
+    batch = slow_batch(tmp_path)
+    before = batch.read_text()
+    (tmp_path / "link").symlink_to(batch)
+    files = {
+        batch: [batch],
+        tmp_path / "link": [batch],
+        tmp_path / "candidate.c": ["-p", "relu", write(tmp_path / "candidate.c", "int x;")],
+    }
+    for output, words in files.items():
+        run = warpgym("eval", option, output, *words)
+        assert run.status == USAGE and "it is read, and would be written over" in run.err, run
+        assert option in run.err and str(output) in run.err
+    run = warpgym("report", "--html", batch, batch)
+    assert run.status == USAGE and "it is read" in run.err
+    assert batch.read_text() == before
+    assert (tmp_path / "candidate.c").read_text() == "int x;"
+
+
 def test_out_is_resumed(warpgym, tmp_path):
     out = tmp_path / "verdicts.jsonl"
     candidate = write(tmp_path / "mine.c", wrong("relu").read_bytes())

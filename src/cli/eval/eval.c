@@ -174,6 +174,9 @@ static int eval_run(struct cli_call *call, void *context, struct err *err)
     struct eval_tasks tasks;
     struct arena arena = {0};
     arguments->sets = &call->sets;
+    if (cli_check_output(call, "--out", arguments->out, arguments->problem, err) < 0 ||
+        cli_check_output(call, "--html", arguments->html, arguments->problem, err) < 0)
+        return err->code;
     cli_catch_signals();
     eval_tasks_init(&tasks, &call->search_paths, report_error);
     tasks.remote = cli_is_remote(&arguments->where, settings);

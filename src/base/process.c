@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/pidfd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -239,7 +239,7 @@ static bool ended(pid_t pid)
 /* Collects output until the command ends or the deadline passes; true: it ended. */
 static bool watch(pid_t pid, int output_fd, int64_t deadline_ns, struct buf *output)
 {
-    int pidfd = pidfd_open(pid, 0);
+    int pidfd = pidfd_of(pid);
     bool end = false;
     bool open = true;
     while (!(end = ended(pid))) {

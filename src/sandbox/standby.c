@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fd_message.h"
 #include "base/mem.h"
+#include "base/pidfd.h"
 #include "sandbox/server.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -244,7 +244,7 @@ static int identify_process(struct sandboxed *process, struct err *err)
                        "the standby server did not say which process is sandboxed");
     process->pid = pid;
     process->runs_since_ns = clock_now_ns();
-    process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    process->pid_fd = pidfd_of(process->pid);
     if (process->pid_fd < 0)
         return err_sys(err, errno, "cannot watch the sandboxed process %d", (int)process->pid);
     return 0;

@@ -7,6 +7,7 @@
 #include "base/fd_message.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pidfd.h"
 #include "judge/child/segments.h"
 #include "judge/process/call.h"
 #include "judge/process/child.h"
@@ -20,7 +21,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define WAIT_MS 20000
@@ -288,7 +288,7 @@ static void begin(void (*act)(int channel))
         live(theirs, act);
     }
     close(theirs);
-    child.process.pid_fd = (int)syscall(SYS_pidfd_open, child.process.pid, 0);
+    child.process.pid_fd = pidfd_of(child.process.pid);
     assert_true(child.process.pid > 0 && child.process.pid_fd >= 0);
     child.slots = 1;
     child.gpu = &gpu;

@@ -7,6 +7,7 @@
 #include "../support/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/pidfd.h"
 #include "judge/request/judge_settings.h"
 #include "problem/loader.h"
 
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ static struct reference make(const char *problem, const struct gpu_context *gpu)
     reference.child.process = (struct sandboxed){
         .pid = pid,
         .channel = ends[0],
-        .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0),
+        .pid_fd = pidfd_of(pid),
         .layers = 1U << LAYER_PID,
     };
     reference.child.answer = mem_alloc(sizeof *reference.child.answer);

@@ -5,12 +5,12 @@
 #include "base/json.h"
 #include "base/lockfile.h"
 #include "base/mem.h"
+#include "base/pidfd.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/pidfd.h>
 #include <unistd.h>
 
 #define LOOK_US 100000
@@ -20,14 +20,13 @@
  * process would not hold the lock. */
 static int send_terminate(const struct run_view *view, const char *lock, struct err *err)
 {
-    int fd = pidfd_open(view->holder, 0);
+    int fd = pidfd_of(view->holder);
     int result = 0;
     if (fd < 0 && errno == ESRCH)
         return 0;
     if (fd < 0)
         return err_sys(err, errno, "process %d of %s", (int)view->holder, view->path);
-    if (lockfile_holder(lock) == view->holder && pidfd_send_signal(fd, SIGTERM, NULL, 0) < 0 &&
-        errno != ESRCH)
+    if (lockfile_holder(lock) == view->holder && pidfd_signal(fd, SIGTERM) < 0 && errno != ESRCH)
         result = err_sys(err, errno, "cannot stop process %d of %s", (int)view->holder, view->path);
     close(fd);
     return result;

@@ -148,11 +148,17 @@ void stats_hold(struct interval *ratio, double value)
     ratio->high = fmax(ratio->high, value);
 }
 
+/* Of logarithms of ratios, far from overflow: hypot of glibc 2.35 would ask for that glibc. */
+static double root_of_squares(double a, double b)
+{
+    return sqrt(a * a + b * b);
+}
+
 void stats_widen(struct interval *ratio, double deviation)
 {
     double half = 1.96 * deviation;
-    ratio->low = ratio->value * exp(-hypot(log(ratio->value / ratio->low), half));
-    ratio->high = ratio->value * exp(hypot(log(ratio->high / ratio->value), half));
+    ratio->low = ratio->value * exp(-root_of_squares(log(ratio->value / ratio->low), half));
+    ratio->high = ratio->value * exp(root_of_squares(log(ratio->high / ratio->value), half));
 }
 
 bool stats_tight(const struct interval *interval, double target)

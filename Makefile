@@ -107,6 +107,20 @@ $(OBJ)/child/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
+# `--version` names the commit: one file is compiled anew for another. Its date, not today's, so that
+# the same commit gives the same bytes.
+COMMIT := $(or $(shell GIT_CEILING_DIRECTORIES=$(dir $(CURDIR)) GIT_OPTIONAL_LOCKS=0; \
+	export GIT_CEILING_DIRECTORIES GIT_OPTIONAL_LOCKS; \
+	name=$$(git describe --always --dirty --abbrev=8 --exclude='*' 2>/dev/null) && \
+	git log -1 --format="$$name, %cs"),unknown)
+ifneq ($(file <$(OBJ)/commit),$(COMMIT))
+.PHONY: $(OBJ)/commit
+endif
+$(OBJ)/commit:
+	@$(shell mkdir -p $(@D))$(file >$@,$(COMMIT))
+$(OBJ)/src/cli/main.o: CPPFLAGS += -DWARPGYM_COMMIT='"$(COMMIT)"'
+$(OBJ)/src/cli/main.o: $(OBJ)/commit
+
 # A seed means the same weights on every machine.
 $(OBJ)/src/lm/model/fresh.o: CFLAGS += -ffp-contract=off
 $(OBJ)/src/judge/gpu/gpu_work.o: src/judge/gpu/gpu_work.cu

@@ -6,6 +6,15 @@
 
 #define HELP_BYTES ((size_t)256 << 10)
 
+#ifndef WARPGYM_COMMIT
+#define WARPGYM_COMMIT "unknown" /* the Makefile has it from git: "a1b2c3d4, 2026-11-30" */
+#endif
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 /* All commands (NULL), or those of a group such as "jobs". False: there is no such group. */
 static bool print_overview(const char *group, bool as_error)
 {
@@ -58,7 +67,7 @@ int main(int argc, char **argv)
     if (argc > 2 && is_help(argv[2]) && print_overview(argv[1], false))
         return EXIT_PASSED;
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-        puts("warpgym " WARPGYM_VERSION);
+        puts("warpgym " WARPGYM_VERSION " (" WARPGYM_COMMIT ", " COMPILER ")");
         return EXIT_PASSED;
     }
     return run_command(argc - 1, argv + 1, false);

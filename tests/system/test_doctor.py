@@ -27,6 +27,16 @@ def test_table_names_every_layer(warpgym):
         assert part in run.out
 
 
+def test_version_names_the_build(warpgym):
+    """Version, commit with its date (of a checkout), compiler."""
+    version = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
+    commit = r"([0-9a-f]{8,}(-dirty)?, \d{4}-\d\d-\d\d|unknown)"
+    said = warpgym.ok("--version").out
+    form = rf"warpgym {re.escape(version)} \({commit}, (gcc|clang) \d.*\)\n"
+    assert re.fullmatch(form, said), said
+    assert warpgym.ok("version").out == said
+
+
 def test_json(warpgym):
     run = warpgym.ok("doctor", "--json")
     found = json.loads(run.out)

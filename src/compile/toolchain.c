@@ -464,16 +464,19 @@ void toolchain_deinit(struct toolchain *toolchain)
     *toolchain = (struct toolchain){0};
 }
 
+/* Both at once: with gcc alone, Debian leaves out the C library's headers. */
+#define INSTALL "`apt-get install gcc g++` or `dnf install gcc gcc-c++` brings it"
+
 int toolchain_has(const struct toolchain *toolchain, enum compile_kind kind, struct err *err)
 {
-    static const char no_c[] = "there is no C compiler: install gcc, or name one in WARPGYM_CC";
+    static const char no_c[] = "there is no C compiler: " INSTALL ", or name one in WARPGYM_CC";
     const struct {
         const char *compiler, *other, *problem;
     } kinds[] = {
         [COMPILE_C] = {toolchain->cc, NULL, no_c},
         [COMPILE_C_DOUBLE] = {toolchain->cc, NULL, no_c},
         [COMPILE_CPP] = {toolchain->cxx, NULL,
-                         "there is no C++ compiler: install g++, or name one in WARPGYM_CXX"},
+                         "there is no C++ compiler: " INSTALL ", or name one in WARPGYM_CXX"},
         [COMPILE_CUDA] = {toolchain->nvcc, NULL,
                           "there is no CUDA compiler: install nvcc, or name one in WARPGYM_NVCC"},
         [COMPILE_CUBIN] = {toolchain->nvrtc, toolchain->nvcc,

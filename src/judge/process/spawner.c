@@ -99,8 +99,8 @@ static int add_python(struct environment *environment, const struct spawner *spa
         return err_set(err, ERR_MISSING, "%s", installation->python_problem);
     if (!installation->python || !installation->python_package)
         return err_set(err, ERR_MISSING,
-                       "torch problems need a Python with PyTorch: run ./setup.sh, or set "
-                       "WARPGYM_PYTHON to one");
+                       "torch problems need a Python with PyTorch: run `pip install torch` (in a "
+                       "checkout ./setup.sh), or set WARPGYM_PYTHON to one");
     for (size_t i = 0; i < COUNT(words); i++)
         add_word(environment, words[i]);
     add_value(environment, "PYTHONPATH", installation->python_package);

@@ -32,7 +32,6 @@ from verl.experimental.agent_loop.agent_loop import (
     AgentLoopBase,
     AgentLoopMetrics,
     AgentLoopOutput,
-    register,
 )
 
 from warpgym.client import Episode, Error, Turn
@@ -77,9 +76,11 @@ class Play:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-@register("warpgym")
 class KernelAgentLoop(AgentLoopBase):
-    """`url` as of a client; `episode`: its options and the configuration of episodes."""
+    """`url` as of a client; `episode`: its options and the configuration of episodes.
+
+    verl's `register` is not used: it would replace what agent.yaml says of the same name by the
+    bare class, once a worker has imported this module for its first sample."""
 
     def __init__(
         self, *args: Any, url: str | None = None, episode: Mapping[str, Any] = {}, **kwargs: Any

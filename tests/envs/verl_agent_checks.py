@@ -102,6 +102,14 @@ def test_an_episode_of_two_turns(model, faulty, tmp_path):
     assert made.meta_info["timing"]["agent_loop/tool_calls/max"] > 0
 
 
+def test_every_sample_has_the_configuration(model, faulty, tmp_path):
+    """Not only the first one that a worker plays."""
+    loops = manager(model, tmp_path, faulty.url, [WRONG], turns=3, retry_budget_s=5)
+    for _ in range(2):
+        made = loops.generate_sequences(samples(4))
+        assert made.non_tensor_batch["judged_turns"].tolist() == [3.0] * 4
+
+
 def test_an_unjudged_turn_is_masked(model, faulty, tmp_path):
     loops = manager(model, tmp_path, faulty.url, [UNSUPPORTED, CORRECT])
     made = loops.generate_sequences(samples(1))

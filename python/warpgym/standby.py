@@ -49,6 +49,8 @@ def readable_paths():
     """What Python and its packages may still read after the sandbox is closed."""
     paths = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["stdlib"]]
     paths += site.getsitepackages()
+    # Those of the user, and those that path files add, of another environment, say.
+    paths += [path for path in sys.path if path.endswith(("/site-packages", "/dist-packages"))]
     paths += ["/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
     return [step for path in paths for step in links_of(path)]
 

@@ -80,6 +80,17 @@ static void add_gpus(struct environment *environment, const struct spawner *spaw
     "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"                                         \
     "glibc.malloc.trim_threshold=1073741824:glibc.malloc.hugetlb=1"
 
+/* `pip install --user` puts PyTorch below the user's home, and a sandboxed process has another. */
+static void add_user_base(struct environment *environment)
+{
+    const char *base = getenv("PYTHONUSERBASE"), *home = getenv("HOME");
+    if (base && *base)
+        add_value(environment, "PYTHONUSERBASE", base);
+    else if (home && *home)
+        add_value(environment, "PYTHONUSERBASE",
+                  arena_printf(&environment->arena, "%s/.local", home));
+}
+
 static int add_python(struct environment *environment, const struct spawner *spawner, bool cuda,
                       struct err *err)
 {
@@ -103,6 +114,7 @@ static int add_python(struct environment *environment, const struct spawner *spa
                        "checkout ./setup.sh), or set WARPGYM_PYTHON to one");
     for (size_t i = 0; i < COUNT(words); i++)
         add_word(environment, words[i]);
+    add_user_base(environment);
     add_value(environment, "PYTHONPATH", installation->python_package);
     add_word(environment,
              arena_printf(&environment->arena, "WARPGYM_CHILD_LIBRARY=%s/build/libwarpgym_child.so",

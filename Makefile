@@ -83,7 +83,7 @@ RL_LIBRARY := $(ROOT)/build/librl.a
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu dist clean help faults
+.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu dist wheel clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -328,6 +328,10 @@ bench: setup ## measure speed and precision (bench/bench.py)
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation
 	+@$(SUBMAKE) all
 	@scripts/dist $(VERSION)
+
+wheel: setup ## dist/warpgym-VERSION-py3-none-manylinux_2_34_ARCH.whl, for pip install
+	+@$(SUBMAKE) all
+	@scripts/wheel $(VERSION)
 
 clean: ## remove what was built (.venv stays)
 	rm -rf build dist warpgym python/build python/*.egg-info

@@ -118,7 +118,8 @@ def candidates():
     if named:
         return [Path(named)]
     here = Path(__file__).resolve()
-    found = [here.parent / NAME, here.parents[3] / "build" / NAME]
+    native = here.parents[1] / "native" / "build" / NAME
+    found = [here.parent / NAME, native, here.parents[3] / "build" / NAME]
     program = shutil.which("warpgym")
     return found + ([Path(program).resolve().parent / "build" / NAME] if program else [])
 

@@ -243,6 +243,11 @@ int cli_run(struct cli_call *call, const struct cli_option *options, cli_work *w
             void *arguments)
 {
     struct cli_option *all = complete_options(call, options);
+    if (call->visit) {
+        call->visit(call->command, all, call->visitor);
+        mem_free(all);
+        return EXIT_PASSED;
+    }
     bool has_settings = has_list(all, &call->sets), has_problems = has_list(all, &call->problems);
     struct err err = {0};
     int status;
@@ -271,6 +276,14 @@ int cli_run(struct cli_call *call, const struct cli_option *options, cli_work *w
     cli_words_deinit(&call->words);
     mem_free(all);
     return status;
+}
+
+void cli_each_command(cli_visit *visit, void *context)
+{
+    for (const struct cli_command *command = cli_commands; command->name; command++) {
+        struct cli_call call = {.command = command, .visit = visit, .visitor = context};
+        (void)!command->run(&call);
+    }
 }
 
 /* glibc gives each of many threads an arena, eight per processor, and keeps freed memory in

@@ -16,10 +16,17 @@
 #define EXIT_INTERRUPTED 130
 
 extern const struct cli_command cli_commands[];
+extern const struct cli_family cli_families[];
+
+/* Sees the options of a command, complete. */
+typedef void cli_visit(const struct cli_command *command, const struct cli_option *options,
+                       void *context);
 
 /* One run of a command: its command line, and what cli_run makes of it. */
 struct cli_call {
     const struct cli_command *command;
+    cli_visit *visit; /* cli_run calls it, and does nothing else; NULL: it runs the command */
+    void *visitor;
     int argc;
     char **argv;            /* argv[0] is the command's name */
     struct cli_words words; /* the arguments that are no options */
@@ -39,8 +46,9 @@ typedef int cli_main(struct cli_call *call);
 /* Returns an exit status, or a negative code with *err, which cli_run prints. */
 typedef int cli_work(struct cli_call *call, void *arguments, struct err *err);
 
-extern cli_main ask_main, doctor_main, eval_main, languages_main, mcp_main, prompt_main,
-    report_main, rollout_main, serve_main, settings_main, train_main, verdict_main, worker_main;
+extern cli_main ask_main, completion_main, doctor_main, eval_main, languages_main, man_main,
+    mcp_main, prompt_main, report_main, rollout_main, serve_main, settings_main, train_main,
+    verdict_main, worker_main;
 extern cli_main config_check_main, config_init_main, config_show_main;
 extern cli_main index_build_main, index_search_main, index_stats_main;
 extern cli_main jobs_cancel_main, jobs_list_main, jobs_show_main, jobs_watch_main;
@@ -57,6 +65,8 @@ extern cli_main runs_clean_main, runs_compare_main, runs_eval_main, runs_export_
  * Returns the exit status. */
 int cli_run(struct cli_call *call, const struct cli_option *options, cli_work *work,
             void *arguments);
+/* Shows the options of each command. */
+void cli_each_command(cli_visit *visit, void *context);
 
 /* Options that several commands have. */
 #define OPTION_SET_HELP(h) OPTION_LIST('s', "set", NULL, "KEY=VALUE", h)

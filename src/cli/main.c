@@ -15,16 +15,42 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-/* All commands (NULL), or those of a group such as "jobs". False: there is no such group. */
-static bool print_overview(const char *group, bool as_error)
+static const char head[] =
+    "Judges compute kernels that models wrote: right, how fast, honest. Trains models on that.\n"
+    "\n"
+    "Usage: warpgym COMMAND [options] [arguments]\n"
+    "\n";
+static const char tail[] =
+    "\n"
+    "Examples:\n"
+    "  warpgym eval --problem softmax my_softmax.c\n"
+    "  warpgym eval --problems ~/KernelBench answers/ --html report.html\n"
+    "  warpgym serve\n"
+    "  warpgym rollout --policy http://localhost:8000/v1 --model NAME -n 4 native\n"
+    "  warpgym train configs/laptop-cpu.yaml -o runs/first\n"
+    "\n"
+    "`warpgym COMMAND --help` explains one, `warpgym help all` lists all of them, and\n"
+    "`warpgym doctor` says what this machine offers.\n";
+
+static void print_first_screen(FILE *stream)
 {
     struct buf help;
     buf_init(&help, HELP_BYTES);
-    bool found = options_overview(cli_commands, group, style_width(STDOUT_FILENO), &help) > 0;
-    if (as_error)
-        fputs(help.data, stderr);
-    else
-        cli_print(&help);
+    buf_puts(&help, head);
+    options_groups(cli_commands, cli_families, style_width(STDOUT_FILENO), &help);
+    buf_puts(&help, tail);
+    fputs(help.data, stream);
+    buf_deinit(&help);
+}
+
+/* Of a family such as "jobs", or all. False: there is no such family. */
+static bool print_overview(const char *family)
+{
+    struct buf help;
+    buf_init(&help, HELP_BYTES);
+    const char *wanted = strcmp(family, "all") == 0 ? NULL : family;
+    bool found = options_overview(cli_commands, wanted, style_width(STDOUT_FILENO), &help) > 0;
+    cli_print(&help);
     buf_deinit(&help);
     return found;
 }
@@ -48,23 +74,25 @@ static int run_command(int argc, char **argv, bool help)
     return call.command->run(&call);
 }
 
-/* The argument of `warpgym help`: a command, a group, or nothing. */
+/* The argument of `warpgym help`: a command, a family, "all", or nothing. */
 static int help_with(int argc, char **argv)
 {
-    if (argc <= 1 && print_overview(argv[0], false))
-        return EXIT_PASSED;
-    return run_command(argc, argv, true);
+    if (argc == 0)
+        print_first_screen(stdout);
+    else if (argc > 1 || !print_overview(argv[0]))
+        return run_command(argc, argv, true);
+    return EXIT_PASSED;
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        print_overview(NULL, true);
+        print_first_screen(stderr);
         return EXIT_USAGE;
     }
     if (is_help(argv[1]))
         return help_with(argc - 2, argv + 2);
-    if (argc > 2 && is_help(argv[2]) && print_overview(argv[1], false))
+    if (argc > 2 && is_help(argv[2]) && print_overview(argv[1]))
         return EXIT_PASSED;
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         puts("warpgym " WARPGYM_VERSION " (" WARPGYM_COMMIT ", " COMPILER ")");

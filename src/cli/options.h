@@ -90,6 +90,7 @@ struct cli_option {
 struct cli_call;
 struct cli_command {
     const char *name;        /* "eval", "problem check" */
+    const char *heading;     /* of those from here to the next heading; NULL: the one before */
     const char *arguments;   /* behind the options in the usage line: "PROBLEM CANDIDATE..." */
     const char *summary;     /* one line */
     const char *description; /* paragraphs, or NULL */
@@ -99,6 +100,11 @@ struct cli_command {
         const char *wanted; /* what they are, for an error: "a run" */
     } words;
     int (*run)(struct cli_call *call); /* returns the exit status */
+};
+
+/* The commands whose names begin with this word. */
+struct cli_family {
+    const char *name, *summary;
 };
 
 #define OPTIONS_HELP 1 /* options_parse saw -h or --help */
@@ -114,12 +120,17 @@ NODISCARD int options_parse(const struct cli_option *options, int argc, char **a
 const struct cli_command *options_command(const struct cli_command *commands, int argc, char **argv,
                                           int *used, struct err *err);
 
-/* Help of one command, and the list of commands: all (NULL), or those of a group, "problem"; says
- * how many. `width`: columns to fill, 0 for 80. */
+/* Help of one command, and the list of commands: all (NULL), or those of a family; says how many.
+ * `width`: columns to fill, 0 for 80. */
 void options_help(const struct cli_command *command, const struct cli_option *options,
                   const char *program, int width, struct buf *out);
-size_t options_overview(const struct cli_command *commands, const char *group, int width,
+size_t options_overview(const struct cli_command *commands, const char *family, int width,
                         struct buf *out);
+/* All of them under their headings, with one row for each family, which a {0} ends. */
+void options_groups(const struct cli_command *commands, const struct cli_family *families,
+                    int width, struct buf *out);
+/* Whether a command's name begins with this word, and has another one. */
+bool options_is_of(const struct cli_command *command, const char *family);
 
 void cli_words_add(struct cli_words *words, const char *word);
 void cli_words_deinit(struct cli_words *words);

@@ -7,6 +7,7 @@
 #define WIDTH_STANDARD 80
 #define HELP_COLUMN 28
 #define GAP 2
+#define GROUPS_COLUMN 14
 
 /* Appends `text` wrapped at `width` columns, the first line from column `at` on, the others
  * indented to `indent`. */
@@ -133,28 +134,77 @@ void options_help(const struct cli_command *command, const struct cli_option *op
     }
 }
 
-static bool is_of_group(const struct cli_command *command, const char *group)
+bool options_is_of(const struct cli_command *command, const char *family)
 {
-    size_t length = group ? strlen(group) : 0;
-    return !group || (strncmp(command->name, group, length) == 0 && command->name[length] == ' ');
+    size_t length = strlen(family);
+    return strncmp(command->name, family, length) == 0 && command->name[length] == ' ';
 }
 
-size_t options_overview(const struct cli_command *commands, const char *group, int width,
+static void print_command(const char *name, const char *summary, int column, int width,
+                          struct buf *out)
+{
+    char *left = mem_printf("  %s", name);
+    print_row(left, summary ? summary : "", column, width, out);
+    mem_free(left);
+}
+
+size_t options_overview(const struct cli_command *commands, const char *family, int width,
                         struct buf *out)
 {
     width = width > HELP_COLUMN + 20 ? width : WIDTH_STANDARD;
     size_t longest = 0, count = 0;
     for (const struct cli_command *command = commands; command->name; command++)
-        if (is_of_group(command, group) && strlen(command->name) > longest)
+        if ((!family || options_is_of(command, family)) && strlen(command->name) > longest)
             longest = strlen(command->name);
     int column = (int)longest + 2 + GAP;
     for (const struct cli_command *command = commands; command->name; command++) {
-        if (!is_of_group(command, group))
+        if (family && !options_is_of(command, family))
             continue;
         count++;
-        char *left = mem_printf("  %s", command->name);
-        print_row(left, command->summary ? command->summary : "", column, width, out);
-        mem_free(left);
+        print_command(command->name, command->summary, column, width, out);
     }
     return count;
+}
+
+static const struct cli_family *family_of(const struct cli_family *families,
+                                          const struct cli_command *command)
+{
+    while (families->name && !options_is_of(command, families->name))
+        families++;
+    return families->name ? families : NULL;
+}
+
+/* "problems: list, show, new, check", of the commands from `first` on. */
+static void print_family(const struct cli_family *family, const struct cli_command *first,
+                         int column, int width, struct buf *out)
+{
+    struct buf text;
+    buf_init(&text, 1000);
+    buf_printf(&text, "%s:", family->summary);
+    const char *between = "";
+    for (; first->name; first++) {
+        if (!options_is_of(first, family->name))
+            continue;
+        buf_printf(&text, "%s %s", between, first->name + strlen(family->name) + 1);
+        between = ",";
+    }
+    print_command(family->name, text.data, column, width, out);
+    buf_deinit(&text);
+}
+
+void options_groups(const struct cli_command *commands, const struct cli_family *families,
+                    int width, struct buf *out)
+{
+    width = width > HELP_COLUMN + 20 ? width : WIDTH_STANDARD;
+    const struct cli_family *last = NULL;
+    for (const struct cli_command *command = commands; command->name; command++) {
+        const struct cli_family *family = family_of(families, command);
+        if (command->heading)
+            buf_printf(out, "%s%s:\n", command == commands ? "" : "\n", command->heading);
+        if (!family)
+            print_command(command->name, command->summary, GROUPS_COLUMN, width, out);
+        else if (family != last)
+            print_family(family, command, GROUPS_COLUMN, width, out);
+        last = family;
+    }
 }

@@ -138,6 +138,7 @@ TEST_WITH(parse, reset, reset)
 
 static const struct cli_command commands[] = {
     {.name = "eval",
+     .heading = "Judge",
      .arguments = "PROBLEM CANDIDATE...",
      .summary = "Judge candidates",
      .description = "Compiles, checks and times each candidate, and says honestly what it is worth "
@@ -145,9 +146,10 @@ static const struct cli_command commands[] = {
      .examples = "warpgym eval softmax fast.c\nwarpgym eval --format json softmax *.c\n"},
     {.name = "problem check", .summary = "Check a problem"},
     {.name = "problem list", .summary = "List problems"},
-    {.name = "serve", .summary = "Serve"},
+    {.name = "serve", .heading = "Serve", .summary = "Serve"},
     {0},
 };
+static const struct cli_family families[] = {{"problem", "problems"}, {0}};
 
 TEST(commands)
 {
@@ -226,6 +228,14 @@ TEST(help)
     assert_int_equal(options_overview(commands, "problem", 0, &out), 2);
     assert_string_equal(out.data, "  problem check  Check a problem\n"
                                   "  problem list   List problems\n");
+    buf_reset(&out);
+    options_groups(commands, families, 0, &out);
+    assert_string_equal(out.data, "Judge:\n"
+                                  "  eval        Judge candidates\n"
+                                  "  problem     problems: check, list\n"
+                                  "\n"
+                                  "Serve:\n"
+                                  "  serve       Serve\n");
     assert_int_equal(options_overview(commands, "prob", 0, &out), 0);
     assert_int_equal(options_overview(commands, "serve", 0, &out), 0);
     buf_deinit(&out);

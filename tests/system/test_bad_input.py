@@ -70,7 +70,7 @@ def test_usage(warpgym, name):
 GROUPS = {
     "problem": ["list", "show", "new", "check"],
     "jobs": ["list", "show", "watch", "cancel"],
-    "config": ["init", "check", "show"],
+    "config": ["init", "show", "check"],
 }
 
 

@@ -152,7 +152,7 @@ def check_words(warpgym, words, helps):
 
 @pytest.fixture(scope="module")
 def helps(module_warpgym):
-    return {"": module_warpgym("--help").out}
+    return {"": module_warpgym("help", "all").out}
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)

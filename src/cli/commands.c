@@ -518,6 +518,10 @@ const struct cli_command cli_commands[] = {
     {.name = "doctor",
      .heading = "This machine",
      .summary = "probe this machine: sandbox layers, compilers, devices",
+     .description =
+         "Each layer of the sandbox is tried. What is missing is named, with what it would keep "
+         "candidates from.\n\nExit status: 0 every layer holds, and C can be compiled; 1 a layer "
+         "or the compiler is missing; 2 bad usage.",
      .examples = "warpgym doctor\nwarpgym doctor --json",
      .run = doctor_main},
     {.name = "settings",

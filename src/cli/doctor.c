@@ -154,6 +154,23 @@ static json_t *as_json(const struct capabilities *found)
     return object;
 }
 
+/* What a candidate could do here that it is kept from elsewhere. */
+static void report_missing(struct report *report, const struct capabilities *found)
+{
+    uint32_t count = 0;
+    struct buf text;
+    buf_init(&text, 4000);
+    for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+        if (!(found->layers >> i & 1))
+            buf_printf(&text, "%s%s", count++ ? "; " : "", layers[i].meaning);
+    if (count > 0)
+        buf_printf(report->out,
+                   "%u of %d protections are missing. Candidates are not kept from: %s. Judge "
+                   "only candidates that you trust, or allow what docs/guide/deploy.md lists.\n",
+                   count, SANDBOX_LAYER_COUNT, text.data);
+    buf_deinit(&text);
+}
+
 static int doctor_run(struct cli_call *call, void *arguments, struct err *err)
 {
     const bool *json = arguments;
@@ -169,8 +186,11 @@ static int doctor_run(struct cli_call *call, void *arguments, struct err *err)
         report_tools(&report, &found);
         report_machine(&report, &found);
         doctor_gpus(&report, &found);
+        report_missing(&report, &found);
     }
-    return found.sandbox_error[0] || !found.cc[0] ? EXIT_SOME_FAILED : EXIT_PASSED;
+    bool protects = (found.layers & SANDBOX_ALL_LAYERS) == SANDBOX_ALL_LAYERS && found.can_read;
+    bool works = !found.sandbox_error[0] && found.cc[0];
+    return protects && works ? EXIT_PASSED : EXIT_SOME_FAILED;
 }
 
 int doctor_main(struct cli_call *call)

@@ -51,6 +51,8 @@ enum sandbox_layer {
         SANDBOX_LAYER_COUNT
 };
 
+#define SANDBOX_ALL_LAYERS ((UINT32_C(1) << SANDBOX_LAYER_COUNT) - 1)
+
 /* X(symbol, name): what LAYER_LIMITS consists of; the layer holds if every limit could be set. */
 #define SANDBOX_LIMITS(X)                                                                          \
     X(LIMIT_CORE, "core dumps")                                                                    \

@@ -15,6 +15,7 @@ from support import (
     PASSED,
     PYTHON,
     ROOT,
+    SOME_FAILED,
     USAGE,
     WARPGYM,
     captured,
@@ -138,7 +139,9 @@ def test_the_image_is_built_from_existing_files():
 def missing(warpgym, wrapper):
     run = warpgym("doctor", "--json", wrapper=wrapper)
     assert run.out, run
-    return {name for name, held in json.loads(run.out)["sandbox"].items() if not held}
+    found = {name for name, held in json.loads(run.out)["sandbox"].items() if not held}
+    assert run.status == (SOME_FAILED if found else PASSED), run
+    return found
 
 
 def open_to_all(warpgym):
@@ -190,11 +193,10 @@ def test_limits_that_cannot_be_set(warpgym):
     found = json.loads(warpgym("doctor", "--json", wrapper=LIMITED).out)
     assert [name for name, held in found["sandbox"].items() if not held] == ["resource limits"]
     assert found["limits_missing"] == named
-    (line,) = [
-        line
-        for line in warpgym("doctor", wrapper=LIMITED).out.splitlines()
-        if "resource limits" in line
-    ]
+    run = warpgym("doctor", wrapper=LIMITED)
+    assert run.status == SOME_FAILED
+    assert "1 of 13 protections are missing. Candidates are not kept from: memory, file" in run.out
+    (line,) = [line for line in run.out.splitlines() if "resource limits" in line]
     assert line.startswith("  --  ") and line.endswith("; cannot be set: " + ", ".join(named))
     verdict = warpgym.eval("-p", "relu", fast("relu"), wrapper=LIMITED).verdict
     assert verdict["status"] == "passed", verdict["error"]

@@ -2,12 +2,13 @@
 
     export VERL_USE_EXTERNAL_MODULES=warpgym.verl_methods
 
-Each estimator of `warpgym.rl` that needs nothing but rewards has its name there, behind `warpgym_`.
-A row's turns are the runs of ones in its mask. A turn's reward is what stands at its tokens and
-behind it, to the next turn. A row whose mask is 0 is in no group.
+Each estimator of `warpgym.rl` has its name there, behind `warpgym_`. A row's turns are the runs of
+ones in its mask. A turn's reward is what stands at its tokens and behind it, to the next turn. A
+row whose mask is 0 is in no group.
 
 Settings of `train.*` may stand in `algorithm.warpgym` (`+algorithm.warpgym.returns=max`); `gamma`
-is verl's.
+is verl's. verl passes log-probabilities to its own optimal baselines alone: ours
+need `+algorithm.warpgym.energy=tokens` (or `rows`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,9 @@ from verl.trainer.ppo.core_algos import register_adv_est
 from warpgym import rl
 
 PREFIX = "warpgym_"
-# They weigh by log-probabilities, which verl does not pass to estimators of other names.
-NEED_MORE = frozenset(name for name in rl.names("estimator") if "_baseline" in name) - {
-    "reinforce_plus_plus_baseline"
-}
+WEIGHED = frozenset(
+    name for name in rl.names("estimator") if "optimal_baseline" in name or "score_baseline" in name
+)
 
 
 def turns_of(mask: np.ndarray) -> Iterator[tuple[int, int, int]]:
@@ -70,6 +70,12 @@ def estimate(  # noqa: PLR0917 - the signature is verl's
     del others
     device, dtype = token_level_rewards.device, torch.float32
     mask = response_mask.detach().cpu().numpy() != 0
+    settings = settings_of(config)
+    if name in WEIGHED and not settings.keys() & {"energy", "method"}:
+        raise ValueError(
+            f"{PREFIX}{name} weighs by log-probabilities, which verl does not pass to it: "
+            "set +algorithm.warpgym.energy=tokens, or rows"
+        )
     rewards = token_level_rewards.detach().to("cpu", torch.float64).numpy()
     turns = [*turns_of(mask)]
     advantages = torch.zeros(mask.shape, dtype=dtype)
@@ -80,21 +86,25 @@ def estimate(  # noqa: PLR0917 - the signature is verl's
         more: Mapping[str, Any] = {}
         if reward_baselines is not None:
             more = {"baselines": reward_baselines.detach().cpu().numpy().ravel()[rows]}
+        offsets = np.cumsum([0] + [end - begin for _, begin, end in turns])
+        own = {"estimator": name, "aggregation": "seq-sum-no-norm"}  # verl aggregates
         step = rl.step(
             turn_rewards(rewards, turns),
             [str(groups[row]) for row in rows],
             rows,
-            **(more | settings_of(config) | {"estimator": name}),
+            mask=np.ones(offsets[-1], dtype=bool),
+            offsets=offsets,
+            **(more | settings | own),
         )
-        for (row, begin, end), a, g in zip(turns, step.advantages, step.returns, strict=True):
-            advantages[row, begin:end], returns[row, begin:end] = float(a), float(g)
+        for i, (row, begin, end) in enumerate(turns):
+            span = slice(offsets[i], offsets[i + 1])
+            advantages[row, begin:end] = torch.as_tensor(step.token_advantages[span]).float()
+            returns[row, begin:end] = float(step.returns[i])
     return advantages.to(device), returns.to(device)
 
 
 def register_all() -> None:
     for name in rl.names("estimator"):
-        if name in NEED_MORE:
-            continue
 
         def own(*given: Any, _name: str = name, **more: Any) -> Any:
             return estimate(_name, *given, **more)

@@ -172,15 +172,21 @@ def batch(random, rows=24, tokens=60):
     return data, turns, groups
 
 
-@pytest.mark.parametrize("name", sorted(set(rl.names("estimator")) - verl_methods.NEED_MORE))
+ESTIMATORS = [(name, {}) for name in rl.names("estimator") if name not in verl_methods.WEIGHED]
+ESTIMATORS += [
+    (name, {"energy": kind}) for name in sorted(verl_methods.WEIGHED) for kind in ("tokens", "rows")
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), ESTIMATORS)
 @pytest.mark.parametrize("gamma", [1.0, 0.4])
-def test_estimators_are_the_librarys(name, gamma):
-    config = {"gamma": gamma, "adv_estimator": "warpgym_" + name}
+def test_estimators_are_the_librarys(name, settings, gamma):
+    config = {"gamma": gamma, "adv_estimator": "warpgym_" + name, "warpgym": settings}
     worst = 0.0
     for seed in range(20):
         data, turns, groups = batch(np.random.default_rng(seed))
         rows = [one[0] for one in turns]
-        more = {}
+        more = dict(settings)
         if name in ("remax", "return"):
             baselines = np.random.default_rng(seed).random(len(groups))
             data.batch["reward_baselines"] = torch.tensor(baselines)
@@ -188,11 +194,12 @@ def test_estimators_are_the_librarys(name, gamma):
         made = compute_advantage(data, "warpgym_" + name, gamma=gamma, config=config)
         direct = rl.step(
             [one[3] for one in turns], [groups[row] for row in rows], rows,
-            estimator=name, gamma=gamma, filter="none", **more,
+            estimator=name, gamma=gamma, filter="none", aggregation="seq-sum-no-norm",
+            mask=[[True] * (end - begin) for _, begin, end, _ in turns], **more,
         )  # fmt: skip
         expected = torch.zeros_like(made.batch["advantages"])
-        for (row, begin, end, _), advantage in zip(turns, direct.advantages, strict=True):
-            expected[row, begin:end] = advantage
+        for (row, begin, end, _), advantages in zip(turns, direct.token_advantages, strict=True):
+            expected[row, begin:end] = torch.tensor(advantages)
         assert made.batch["advantages"][-1].abs().sum() == 0
         worst = max(worst, (made.batch["advantages"] - expected).abs().max().item())
     assert worst < 1e-5, worst
@@ -208,3 +215,43 @@ def test_settings_are_taken_from_the_algorithm():
     assert found == pytest.approx(list(direct))
     with pytest.raises(ValueError, match="train.returns"):
         compute_advantage(data, "warpgym_return", config={"warpgym": {"returns": "maxx"}})
+
+
+def test_baselines_by_log_probabilities_say_what_they_need():
+    data, *_ = batch(np.random.default_rng(0))
+    with pytest.raises(ValueError, match="energy=tokens, or rows"):
+        compute_advantage(data, "warpgym_optimal_baseline", config={"gamma": 1.0})
+
+
+def test_verls_token_baseline_is_the_librarys():
+    """Rows of one turn, of all lengths. Where only the longest of a group goes on, verl has no
+    baseline, and ours is the row's own return."""
+    random = torch.Generator().manual_seed(1)
+    mask = (torch.arange(30) < torch.randint(2, 30, (24, 1), generator=random)).float()
+    logits = torch.randn(24, 30, 11, generator=random).log_softmax(-1)
+    trained, collision = logits[..., 0], logits.exp().square().sum(-1)
+    last = mask.sum(-1).long() - 1
+    rewards = torch.rand(24, generator=random)
+    scores = torch.zeros(24, 30)
+    scores[torch.arange(24), last] = rewards
+    groups = np.array([str(row // 6) for row in range(24)], dtype=object)
+    tensors = {"token_level_rewards": scores, "response_mask": mask, "old_log_probs": trained}
+    data = DataProto.from_dict(
+        tensors=tensors | {"sum_pi_squared": collision}, non_tensors={"uid": groups}
+    )
+    direct = rl.step(
+        rewards, [*groups], trained=trained, collision=collision, mask=mask.bool(), filter="none",
+        estimator="token_optimal_baseline", aggregation="seq-sum-no-norm",
+    )  # fmt: skip
+    for name in ("optimal_token_baseline", "tir_optimal_token_baseline"):
+        made = compute_advantage(data, name, config={}).batch["advantages"]
+        shared = torch.zeros(24, 30, dtype=torch.bool)
+        for group in set(groups):
+            rows = np.flatnonzero(groups == group)
+            shared[rows] = mask[rows].sum(0) > 1
+        shared &= mask.bool()
+        alone = mask.bool() & ~shared
+        assert shared.sum() > 200 and alone.sum() > 5
+        assert torch.allclose(made[shared], direct.token_advantages[shared].float(), atol=1e-5)
+        assert torch.allclose(made[alone], rewards[:, None].expand(24, 30)[alone])
+        assert direct.token_advantages[alone].abs().max() < 1e-6

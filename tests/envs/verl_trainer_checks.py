@@ -7,6 +7,7 @@ pytest.importorskip("transfer_queue")
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
+from verl.trainer.ppo.ray_trainer import compute_advantage  # noqa: E402
 from verl_agent_checks import batch  # noqa: E402
 from warpgym import rl  # noqa: E402
 from warpgym.verl_trainer import train_step  # noqa: E402
@@ -57,3 +58,14 @@ def test_rejection_by_turns():
         assert bool(kept[row, begin]) == (direct.drop[i] == 0)
         assert advantages[row, begin:end].numpy() == pytest.approx(direct.advantages[i], abs=1e-5)
     assert metrics["warpgym/drop/coverage"] > 0
+
+
+@pytest.mark.parametrize("name", ["trloo", "grpo", "egae", "rloo"])
+def test_a_step_that_rejects_nothing_has_verls_advantages(name):
+    data, _, groups = batch(np.random.default_rng(7))
+    mask, scores = data.batch["response_mask"], data.batch["token_level_rewards"]
+    settings = {"estimator": name, "gamma": 0.4, "filter": "none"}
+    kept, advantages, _, _ = train_step(mask, scores, groups, [[] for _ in groups], **settings)
+    compute_advantage(data, "warpgym_" + name, config={"gamma": 0.4})
+    assert torch.equal(kept, mask)
+    assert torch.allclose(advantages, data.batch["advantages"], atol=1e-6)

@@ -1,15 +1,15 @@
 """verl's agent loops without a GPU: its whole configuration, and a server of tokens behind its
-client's interface that either samples from a Transformers model or writes what a test wants."""
+client's interface that writes what a test wants. (examples/verl/train_cpu.py has one that samples.)
+"""
 
 import itertools
 from pathlib import Path
 
 import ray
-import torch
 import verl.trainer.config
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoTokenizer
 from verl.workers.rollout.llm_server import LLMServerClient
 from verl.workers.rollout.replica import TokenOutput
 
@@ -49,17 +49,15 @@ def agent_file(folder, url, **episode):
 
 @ray.remote
 class TokenServer:
-    """`script`: its answers, in turn; None: it samples."""
+    """`script`: its answers, in turn."""
 
-    def __init__(self, model, script=None):
+    def __init__(self, model, script):
         self.tokenizer = AutoTokenizer.from_pretrained(model)
-        self.model = AutoModelForCausalLM.from_pretrained(model).eval()
         self.script, self.count = script, itertools.count()
 
     async def generate(self, request_id, prompt_ids, sampling_params, **ignored):
-        del request_id, ignored
-        if self.script is None:
-            return self.sample(prompt_ids, sampling_params)
+        del request_id, prompt_ids, ignored
+        assert sampling_params["logprobs"]
         text = self.script[next(self.count) % len(self.script)]
         ids = [*self.tokenizer(text)["input_ids"], self.tokenizer.eos_token_id]
         return TokenOutput(
@@ -67,27 +65,6 @@ class TokenServer:
             log_probs=[-0.5] * len(ids),
             num_preempted=0,
             extra_fields={"global_steps": 0},
-        )
-
-    def sample(self, prompt_ids, sampling_params):
-        assert sampling_params["logprobs"]
-        with torch.no_grad():
-            made = self.model.generate(
-                torch.tensor([prompt_ids]),
-                max_new_tokens=24,
-                do_sample=True,
-                temperature=1.0,
-                top_k=0,
-                output_logits=True,
-                return_dict_in_generate=True,
-            )
-        ids = made.sequences[0, len(prompt_ids) :]
-        logprobs = [
-            float(one[0].log_softmax(-1)[token])
-            for one, token in zip(made.logits, ids, strict=True)
-        ]
-        return TokenOutput(
-            token_ids=ids.tolist(), log_probs=logprobs, extra_fields={"global_steps": 0}
         )
 
 

@@ -9,12 +9,13 @@ import pytest
 
 PYTHON = os.environ.get("WARPGYM_TEST_VERL_PYTHON", "")
 LIMIT_S = 1200
+CHECKS = ["verl_agent_checks.py", "verl_trainer_checks.py", "verl_learn_checks.py"]
 
 
 @pytest.mark.skipif(
     not PYTHON, reason="no verl: WARPGYM_TEST_VERL_PYTHON names no Python that has it"
 )
-@pytest.mark.parametrize("checks", ["verl_agent_checks.py", "verl_trainer_checks.py"])
+@pytest.mark.parametrize("checks", CHECKS)
 def test_with_verl(checks, warpgym, tmp_path):
     gym_packages.run_own_checks(
         [f"tests/envs/{checks}"], warpgym, tmp_path, python=PYTHON, limit_s=LIMIT_S

@@ -356,13 +356,34 @@ static int try_headers(struct work *work, bool slim, const char *key, bool *sett
     return result;
 }
 
+/* What a machine lacks is no error of a candidate. */
+static int check_stock_headers(struct work *work, struct err *err)
+{
+    const struct torch_paths *place = &work->tools.place;
+    const char *python = arena_printf(&work->arena, "%s/Python.h", place->include);
+    const char *torch = arena_printf(&work->arena, "%s/torch/include/torch/extension.h",
+                                     place->packages);
+    if (!file_exists(python))
+        return err_set(err, ERR_MISSING,
+                       "a C++ extension needs %s, which is not there: `apt-get install "
+                       "python3-dev` or `dnf install python3-devel` brings it",
+                       python);
+    if (!file_exists(torch))
+        return err_set(err, ERR_MISSING,
+                       "a C++ extension needs %s, which is not there: PyTorch's headers are "
+                       "missing",
+                       torch);
+    return 0;
+}
+
 static int compile_extension(struct work *work, const char *key, struct err *err)
 {
     bool settled;
     int result = try_headers(work, true, key, &settled, err);
     if (settled || result == ERR_CANCELLED)
         return result;
-    return try_headers(work, false, key, &settled, err);
+    result = check_stock_headers(work, err);
+    return result < 0 ? result : try_headers(work, false, key, &settled, err);
 }
 
 int extension_build(struct builds *builds, const json_t *request, struct buf *text, struct err *err)

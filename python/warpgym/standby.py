@@ -15,11 +15,13 @@ import stat
 import subprocess
 import sys
 import sysconfig
+import types
 
 CONTROL = 3
 SANDBOX_BYTES = 65536  # more than sizeof(struct sandbox)
 ERR_BYTES = 4096
 CHILD_FAILED = 1
+SETUPTOOLS = ("setuptools", "setuptools.command", "setuptools.command.build_ext")
 
 
 def load_library():
@@ -55,6 +57,26 @@ def readable_paths():
     return [step for path in paths for step in links_of(path)]
 
 
+def import_extensions():
+    """torch.utils.cpp_extension imports setuptools, and not every environment has that. The judge
+    compiles what a candidate gives to it (extension.py), so classes to inherit from will do."""
+    try:
+        import torch.utils.cpp_extension
+    except ModuleNotFoundError as missing:
+        if not missing.name.startswith("setuptools"):
+            raise
+        kept = {name: sys.modules[name] for name in SETUPTOOLS if name in sys.modules}
+        sys.modules.update({name: types.ModuleType(name) for name in SETUPTOOLS})
+        sys.modules["setuptools"].Command = sys.modules[SETUPTOOLS[-1]].build_ext = object
+        sys.modules["setuptools"].command = sys.modules["setuptools.command"]
+        sys.modules["setuptools.command"].build_ext = sys.modules[SETUPTOOLS[-1]]
+        import torch.utils.cpp_extension  # noqa: F401 - loaded for the children
+
+        for name in SETUPTOOLS:
+            del sys.modules[name]
+        sys.modules.update(kept)
+
+
 def preload():
     """Everything that a child may want; nothing that starts a thread."""
     import torch
@@ -63,8 +85,7 @@ def preload():
     # It asks whether there is a GPU, only to warn where there is none; and where PyTorch has once
     # asked, no child may use one any more.
     kept, torch.cuda.is_available = torch.cuda.is_available, lambda: True
-    import torch.utils.cpp_extension
-
+    import_extensions()
     torch.cuda.is_available = kept
 
     import warpgym.child

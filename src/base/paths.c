@@ -155,6 +155,17 @@ int paths_python(const char *setting, char **python, struct err *err)
     return 0;
 }
 
+const char *paths_python_user_base(struct arena *arena)
+{
+    const char *base = getenv("PYTHONUSERBASE"), *home = getenv("HOME");
+    bool named = base && *base;
+    return arena_printf(arena, "PYTHONUSERBASE=%s%s",
+                        named  ? base
+                        : home ? home
+                               : "",
+                        named ? "" : "/.local");
+}
+
 static void list_add(struct paths_list *list, const char *item)
 {
     const char **items = arena_alloc(&list->arena, (list->count + 2) * sizeof *items);

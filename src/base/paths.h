@@ -32,6 +32,9 @@ char *paths_prompts(struct err *err);
  * $PATH beside which PyTorch is installed: the first that is set, or there. ERR_MISSING where one
  * is named and cannot be executed; *python is NULL where none is. */
 NODISCARD int paths_python(const char *setting, char **python, struct err *err);
+/* "PYTHONUSERBASE=…": where `pip install --user` puts PyTorch for that Python. A process that runs
+ * it in another home, or in none, needs that said. */
+const char *paths_python_user_base(struct arena *arena);
 
 /* Search paths of problems: those of the setting (separated by colons), $KERNELBENCH_ROOT, then our
  * own. One that is named and is not a directory is ERR_MISSING; our own may be missing. */

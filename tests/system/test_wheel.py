@@ -140,6 +140,32 @@ def test_torch_problems(environment, tmp_path):
         assert done.returncode == status and "/nowhere/python3" in done.stdout + done.stderr, done
 
 
+def test_torch_without_setuptools(environment, tmp_path):
+    """PyTorch imports it for extensions, and uv's environments have none."""
+    environment.lend_torch()
+    refusal = 'raise ModuleNotFoundError("there is none", name="setuptools")\n'
+    write(environment.packages / "setuptools.py", refusal)
+    problem = write(tmp_path / "square.py", kernelbench_module())
+    text = kernelbench_module().replace("Model", "ModelNew")
+    answer = write(tmp_path / "answer.py", "import torch.utils.cpp_extension\n" + text)
+    assert environment.judge("-p", problem, answer)[0] == PASSED
+
+
+def test_in_the_folder_of_the_user(wheel, tmp_path):
+    """As pip does it by itself where it may not write: program and PyTorch below ~/.local."""
+    user = Environment(tmp_path / ".local", tmp_path)
+    python = must([PYTHON, "-c", "import sys; print(sys._base_executable)"]).strip()
+    options = ["--user", "--break-system-packages", "--no-warn-script-location"]
+    install = [*PIP, "--python", python, "install", *options, "--no-index", "--no-deps", wheel]
+    must(install, env=os.environ | {"HOME": str(tmp_path)})
+    user.lend_torch()
+    problem = write(tmp_path / "square.py", kernelbench_module())
+    answer = write(tmp_path / "answer.py", kernelbench_module().replace("Model", "ModelNew"))
+    assert user.judge("-p", problem, answer)[0] == PASSED
+    elsewhere = {"HOME": str(tmp_path / "other"), "PYTHONUSERBASE": str(user.folder)}
+    assert user.judge("-p", problem, answer, more=elsewhere)[0] == PASSED
+
+
 def test_it_moves(environment, tmp_path):
     """pip's script names its Python by its path; the package finds what is its own."""
     environment.lend_torch()

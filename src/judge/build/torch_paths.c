@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/paths.h"
 #include "base/process.h"
 #include "judge/build/scratch.h"
 
@@ -20,11 +21,14 @@ static int query_python(struct build_tools *tools, struct err *err)
         "print(os.path.dirname(os.path.dirname(u.find_spec('torch').origin)))\n"
         "print(sysconfig.get_paths(scheme)['include'])\n"
         "print(m.version('torch'))\n";
-    const char *argv[] = {tools->installation->python, "-I", "-c", query, NULL};
-    struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
+    const char *argv[] = {tools->installation->python, "-E", "-c", query, NULL};
+    struct arena arena = {0};
+    const char *environment[] = {paths_python_user_base(&arena), NULL};
+    struct command command = {.argv = argv,
+                              .environment = environment,
+                              .directory = "/",
+                              .timeout_ms = QUERY_TIMEOUT_MS};
     struct outcome outcome;
-    if (!tools->installation->python)
-        return err_set(err, ERR_MISSING, "there is no Python with PyTorch");
     outcome_init(&outcome, ANSWER_BYTES);
     int result = process_runner.run(&process_runner, &command, &outcome, err);
     if (result == 0 && outcome.exit_code != 0)
@@ -33,6 +37,7 @@ static int query_python(struct build_tools *tools, struct err *err)
     if (result == 0)
         tools->torch_paths = mem_strdup(outcome.output.data);
     outcome_deinit(&outcome);
+    arena_deinit(&arena);
     return result;
 }
 
@@ -40,6 +45,8 @@ int torch_paths_init(struct torch_paths *place, struct build_tools *tools, struc
 {
     char **lines[] = {&place->packages, &place->include, &place->version};
     *place = (struct torch_paths){0};
+    if (!tools->installation->python)
+        return err_set(err, ERR_MISSING, "there is no Python with PyTorch");
     pthread_mutex_lock(&tools->lock);
     int result = tools->torch_paths ? 0 : query_python(tools, err);
     pthread_mutex_unlock(&tools->lock);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "judge/build/scratch.h"
 
 #include <stdio.h>
@@ -122,8 +123,13 @@ static int query_python(struct build_tools *tools, struct err *err)
         "scheme = sysconfig.get_default_scheme().replace('posix_local', 'posix_prefix')\n"
         "print(os.path.dirname(spec.origin) if spec else '')\n"
         "print(sysconfig.get_paths(scheme)['include'])\n";
-    const char *argv[] = {tools->installation->python, "-I", "-c", query, NULL};
-    struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
+    const char *argv[] = {tools->installation->python, "-E", "-c", query, NULL};
+    struct arena arena = {0};
+    const char *environment[] = {paths_python_user_base(&arena), NULL};
+    struct command command = {.argv = argv,
+                              .environment = environment,
+                              .directory = "/",
+                              .timeout_ms = QUERY_TIMEOUT_MS};
     struct outcome outcome;
     outcome_init(&outcome, QUERY_BYTES);
     int result = process_runner.run(&process_runner, &command, &outcome, err);
@@ -133,6 +139,7 @@ static int query_python(struct build_tools *tools, struct err *err)
     if (result == 0)
         tools->triton_paths = mem_strdup(outcome.output.data);
     outcome_deinit(&outcome);
+    arena_deinit(&arena);
     return result;
 }
 

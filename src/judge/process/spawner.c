@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/paths.h"
 #include "device/cuda.h"
 #include "device/cupti.h"
 #include "device/machine_load.h"
@@ -80,17 +81,6 @@ static void add_gpus(struct environment *environment, const struct spawner *spaw
     "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"                                         \
     "glibc.malloc.trim_threshold=1073741824:glibc.malloc.hugetlb=1"
 
-/* `pip install --user` puts PyTorch below the user's home, and a sandboxed process has another. */
-static void add_user_base(struct environment *environment)
-{
-    const char *base = getenv("PYTHONUSERBASE"), *home = getenv("HOME");
-    if (base && *base)
-        add_value(environment, "PYTHONUSERBASE", base);
-    else if (home && *home)
-        add_value(environment, "PYTHONUSERBASE",
-                  arena_printf(&environment->arena, "%s/.local", home));
-}
-
 static int add_python(struct environment *environment, const struct spawner *spawner, bool cuda,
                       struct err *err)
 {
@@ -114,7 +104,7 @@ static int add_python(struct environment *environment, const struct spawner *spa
                        "checkout ./setup.sh), or set WARPGYM_PYTHON to one");
     for (size_t i = 0; i < COUNT(words); i++)
         add_word(environment, words[i]);
-    add_user_base(environment);
+    add_word(environment, paths_python_user_base(&environment->arena));
     add_value(environment, "PYTHONPATH", installation->python_package);
     add_word(environment,
              arena_printf(&environment->arena, "WARPGYM_CHILD_LIBRARY=%s/build/libwarpgym_child.so",
@@ -150,7 +140,7 @@ static int start_server(struct spawner *spawner, enum server_kind kind, struct e
     const char *child[] = {spawner->installation->child_program, servers[kind].option, library,
                            NULL};
     const char *python[] = {
-        spawner->installation->python, "-s", "-W", "ignore", "-m", "warpgym.standby", NULL};
+        spawner->installation->python, "-W", "ignore", "-m", "warpgym.standby", NULL};
     int result = servers[kind].python ? add_python(&environment, spawner, cuda, err) : 0;
     if (cuda)
         add_gpus(&environment, spawner);

@@ -22,7 +22,8 @@ const struct cli_command cli_commands[] = {
      .summary = "judge candidates: correct, how fast, honest",
      .description =
          "With --problem, each CANDIDATE is a source file (`warpgym languages` lists their "
-         "endings) or a directory of them.\n\nWithout it, each CANDIDATE is a .jsonl file of "
+         "endings), a directory of them, or - for a text on standard input.\n\nWithout it, each "
+         "CANDIDATE is a .jsonl file (- for standard input) of "
          "{\"problem\": ID, \"candidate\": PATH} lines (PATH relative to that file; \"source\" "
          "with the text itself instead of a path is fine; \"name\" and \"id\" are the candidate's "
          "path and the id in the verdict), or a directory whose files are "

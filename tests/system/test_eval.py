@@ -340,6 +340,38 @@ def test_no_timing_leaves_the_time_out(warpgym):
     assert "speedup" not in timing and timing["note"] == "not asked for"
 
 
+# --- standard input -------------------------------------------------------------------------------
+
+
+def through_a_pipe(warpgym, text, *arguments):
+    file = write(warpgym.folder / "input", text)
+    return warpgym(*arguments, wrapper=["sh", "-c", f'cat {file} | "$@"', "sh"])
+
+
+def test_a_candidate_on_standard_input(warpgym):
+    torch = problem_folder("softmax").parents[1] / "torch" / "tests" / "relu_bias.fast.py"
+    for name, file in (("softmax", fast("softmax")), ("torch/relu_bias", torch)):
+        words = ("eval", "--json", "--no-timing", "-p", name, "-")
+        (verdict,) = through_a_pipe(warpgym, file.read_text(), *words).verdicts
+        assert verdict["status"] == "passed", verdict["error"]
+        assert verdict["candidate"]["path"] == f"stdin{file.suffix}"
+
+
+def test_a_batch_on_standard_input(warpgym, tmp_path):
+    shutil.copy(fast("softmax"), tmp_path / "answer.c")
+    lines = [
+        {"problem": "softmax", "candidate": "answer.c"},
+        {"problem": "softmax", "source": wrong("softmax").read_text(), "name": "b.c"},
+        {"problem": "nothing", "candidate": "answer.c"},
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    run = through_a_pipe(warpgym, text, "eval", "--json", "--no-timing", "-")
+    assert [verdict["status"] for verdict in run.verdicts] == ["passed", "wrong"]
+    assert "standard input:3: " in run.err and "nothing" in run.err
+    for words in (["-"], ["-p", "softmax", "-"]):
+        assert "standard input: is empty" in through_a_pipe(warpgym, "", "eval", *words).err
+
+
 # --- --out and resuming --------------------------------------------------------------------------
 
 

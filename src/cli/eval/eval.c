@@ -177,13 +177,13 @@ static int eval_run(struct cli_call *call, void *context, struct err *err)
     if (cli_check_output(call, "--out", arguments->out, arguments->problem, err) < 0 ||
         cli_check_output(call, "--html", arguments->html, arguments->problem, err) < 0)
         return err->code;
-    cli_catch_signals();
     eval_tasks_init(&tasks, &call->search_paths, report_error);
     tasks.remote = cli_is_remote(&arguments->where, settings);
     int result = external_load(&tasks.languages, &arena, languages_settings(settings)->path, err);
     if (result == 0) {
         for (size_t i = 0; i < call->words.count; i++)
             eval_tasks_add(&tasks, arguments->problem, call->words.items[i]);
+        cli_catch_signals(); /* until here Ctrl-C ends it, which may wait for standard input */
         result = judge_and_report(arguments, call, &tasks, err);
     }
     eval_tasks_deinit(&tasks);

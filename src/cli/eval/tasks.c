@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BATCH_BYTES ((size_t)1 << 30)
 #define LINE_BYTES ((size_t)64 << 20) /* an answer of any length, escaped */
@@ -331,6 +332,26 @@ static int add_line(struct eval_tasks *tasks, const char *name, size_t line, con
     return result;
 }
 
+static void add_lines(struct eval_tasks *tasks, const char *name, const char *text, size_t bytes)
+{
+    struct err err;
+    size_t line = 1;
+    for (size_t at = 0; at < bytes; line++) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - text) - at : bytes - at;
+        bool blank = strspn(text + at, " \t\r") >= length;
+        int result = 0;
+        if (length > LINE_BYTES)
+            result = err_set(&err, ERR_LIMIT, "%s:%zu: %zu bytes, more than a line may have", name,
+                             line, length);
+        else if (!blank)
+            result = add_line(tasks, name, line, text + at, length, &err);
+        if (result < 0)
+            report_task_error(tasks, &err);
+        at += length + 1;
+    }
+}
+
 static void add_batch(struct eval_tasks *tasks, const char *path)
 {
     struct err err;
@@ -340,21 +361,32 @@ static void add_batch(struct eval_tasks *tasks, const char *path)
         report_task_error(tasks, &err);
         return;
     }
-    size_t line = 1;
-    for (size_t at = 0; at < bytes; line++) {
-        const char *end = memchr(text + at, '\n', bytes - at);
-        size_t length = end ? (size_t)(end - text) - at : bytes - at;
-        bool blank = strspn(text + at, " \t\r") >= length;
-        int result = 0;
-        if (length > LINE_BYTES)
-            result = err_set(&err, ERR_LIMIT, "%s:%zu: %zu bytes, more than a line may have", path,
-                             line, length);
-        else if (!blank)
-            result = add_line(tasks, path, line, text + at, length, &err);
-        if (result < 0)
-            report_task_error(tasks, &err);
-        at += length + 1;
+    add_lines(tasks, path, text, bytes);
+    mem_free(text);
+}
+
+/* A candidate for `problem`, in a language that its text shows; without a problem a batch. */
+static void add_standard_input(struct eval_tasks *tasks, const char *problem)
+{
+    static const char name[] = "standard input";
+    static const struct label nameless;
+    struct err err;
+    char *text = NULL;
+    size_t bytes = 0;
+    int result = file_read_fd(STDIN_FILENO, name, problem ? LINE_BYTES : BATCH_BYTES, &text, &bytes,
+                              &err);
+    if (result == 0 && bytes == 0)
+        result = err_set(&err, ERR_INPUT, "%s: is empty", name);
+    if (result == 0 && problem) {
+        char *source = utf8_mended(text, bytes, NULL);
+        const struct pair pair = {.problem = problem, .source = source};
+        result = add_text(tasks, &pair, &nameless, "stdin", &err);
+        mem_free(source);
+    } else if (result == 0) {
+        add_lines(tasks, name, text, bytes);
     }
+    if (result < 0)
+        report_task_error(tasks, &err);
     mem_free(text);
 }
 
@@ -457,7 +489,9 @@ static void add_results(struct eval_tasks *tasks, const char *problem, const cha
 
 void eval_tasks_add(struct eval_tasks *tasks, const char *problem, const char *path)
 {
-    if (text_ends_with(path, ".jsonl"))
+    if (strcmp(path, "-") == 0)
+        add_standard_input(tasks, problem);
+    else if (text_ends_with(path, ".jsonl"))
         add_batch(tasks, path);
     else if (file_is_directory(path))
         add_directory(tasks, problem, path, "", 0);

@@ -7,6 +7,7 @@
  *                                            "name" (of the candidate) and "id" (of its verdict)
  *   DIR                                      files that name their problem (see eval --help)
  *   DIR/eval_results.json                    KernelBench's results: the answers beside them
+ *   -                                        standard input: a candidate with --problem, or a batch
  *
  * A pair that cannot be read (no file, unknown problem, bad JSON) is reported by `complain` and
  * left out; the others are judged. Each problem is loaded once. Ownership: eval_tasks_deinit. */

@@ -9,7 +9,7 @@ import pytest
 
 PYTHON = os.environ.get("WARPGYM_TEST_VERL_PYTHON", "")
 LIMIT_S = 1200
-CHECKS = ["verl_agent_checks.py", "verl_trainer_checks.py", "verl_learn_checks.py"]
+CHECKS = ["agent", "trainer", "queue", "learn"]
 
 
 @pytest.mark.skipif(
@@ -18,5 +18,5 @@ CHECKS = ["verl_agent_checks.py", "verl_trainer_checks.py", "verl_learn_checks.p
 @pytest.mark.parametrize("checks", CHECKS)
 def test_with_verl(checks, warpgym, tmp_path):
     gym_packages.run_own_checks(
-        [f"tests/envs/{checks}"], warpgym, tmp_path, python=PYTHON, limit_s=LIMIT_S
+        [f"tests/envs/verl_{checks}_checks.py"], warpgym, tmp_path, python=PYTHON, limit_s=LIMIT_S
     )

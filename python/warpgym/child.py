@@ -208,7 +208,8 @@ class Child:
     def open_reference(self, source):
         self.file_name = "problem.py"
         self.module = texts.load(self.file_name, source)
-        self.description["text"] = bytes(source).decode(errors="replace")
+        with contextlib.suppress(ValueError, RecursionError):  # it borrows nothing
+            self.description["lent"] = texts.lent(bytes(source), self.module, self.entry_point)
         init_tensors = []
         init_inputs = self._build(self._attribute("get_init_inputs"))
         init = structure.take_apart(list(init_inputs), init_tensors)
@@ -417,7 +418,7 @@ class Child:
             self.description["init"], self._place(structure.numbered(values, "init"))
         )
         self.device.before_candidate()
-        self.module = texts.load(self.file_name, source, self.description.pop("text", None))
+        self.module = texts.load(self.file_name, source, self.description.pop("lent", None))
         with drawn.Drawn(values) as drawing:
             self.model = self._build(self._attribute(self.entry_point), *init_inputs)
         if not callable(self.model):

@@ -18,13 +18,33 @@ def scaled(x, by="two"):
     return x * scales[by] / math.sqrt(width)
 
 
-class Model(nn.Module):
+class Layer(nn.Module):
+    def scale(self, x):
+        return scaled(x)
+
+
+class Base(nn.Module):
     def __init__(self, columns):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(columns, width))
 
     def forward(self, x):
         return scaled(x @ self.weight)
+
+
+class Model(Base):
+    pass
+
+
+if width:
+    Alias = Model
+
+made: nn.Module = Model(width)
+str(Model(width))
+
+
+def make():
+    return Model(width)
 
 
 def get_inputs():
@@ -63,9 +83,22 @@ ROWS = {
     "constant": (candidate(width="width", result=PLAIN), "passed", ""),
     "function": (candidate(result=SCALED), "passed", ""),
     "imports": (candidate("", result=PLAIN), "passed", ""),
-    "model": (
-        candidate(base="Model", arguments="columns", result="super().forward(x)"), "passed", "",
+    "the reference": (
+        candidate(base="Model", arguments="columns", result="super().forward(x)"),
+        "load_error", "'Model' is not defined",
     ),
+    "what it inherits": (
+        candidate(base="Base", arguments="columns", result="super().forward(x)"),
+        "load_error", "'Base' is not defined",
+    ),
+    "another name of it": (
+        candidate(result="Alias(64).forward(x)"), "runtime_error", "'Alias' is not defined",
+    ),
+    "one of it": (candidate(result="made(x)"), "runtime_error", "'made' is not defined"),
+    "what would make one": (
+        candidate(result="make()(x)"), "runtime_error", "'Model' is not defined",
+    ),
+    "a layer": (candidate(base="Layer", result="self.scale(x @ self.weight)"), "passed", ""),
     "in a lambda": (candidate(result="(lambda y: scaled(y))(x @ self.weight)"), "passed", ""),
     "one's own": (
         candidate(IMPORTS + "def scaled(x): return x / 4\n", result=SCALED), "passed", "",

@@ -2,14 +2,12 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/paths.h"
+#include "judge/build/python_query.h"
 #include "judge/build/scratch.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define QUERY_TIMEOUT_MS 20000
-#define QUERY_BYTES ((size_t)64 << 10)
 #define OPTIONS_MAX 32
 #define OPTION_BYTES 64
 
@@ -114,47 +112,21 @@ static void triton_home_deinit(struct triton_home *home)
     mem_free(home->include);
 }
 
-/* Asks Python once for each judge: 40 ms. Debian's default scheme is not where headers are. */
-static int query_python(struct build_tools *tools, struct err *err)
-{
-    static const char query[] =
-        "import importlib.util, os, sysconfig\n"
-        "spec = importlib.util.find_spec('triton')\n"
-        "scheme = sysconfig.get_default_scheme().replace('posix_local', 'posix_prefix')\n"
-        "print(os.path.dirname(spec.origin) if spec else '')\n"
-        "print(sysconfig.get_paths(scheme)['include'])\n";
-    const char *argv[] = {tools->installation->python, "-E", "-c", query, NULL};
-    struct arena arena = {0};
-    const char *environment[] = {paths_python_user_base(&arena), NULL};
-    struct command command = {.argv = argv,
-                              .environment = environment,
-                              .directory = "/",
-                              .timeout_ms = QUERY_TIMEOUT_MS};
-    struct outcome outcome;
-    outcome_init(&outcome, QUERY_BYTES);
-    int result = process_runner.run(&process_runner, &command, &outcome, err);
-    if (result == 0 && outcome.exit_code != 0)
-        result = err_set(err, ERR_MISSING, "%s does not say where Triton is",
-                         tools->installation->python);
-    if (result == 0)
-        tools->triton_paths = mem_strdup(outcome.output.data);
-    outcome_deinit(&outcome);
-    arena_deinit(&arena);
-    return result;
-}
+/* Debian's default scheme is not where headers are. */
+static const char query[] =
+    "import importlib.util, os, sysconfig\n"
+    "spec = importlib.util.find_spec('triton')\n"
+    "scheme = sysconfig.get_default_scheme().replace('posix_local', 'posix_prefix')\n"
+    "print(os.path.dirname(spec.origin) if spec else '')\n"
+    "print(sysconfig.get_paths(scheme)['include'])\n";
 
 static int find_triton(struct build_tools *tools, struct triton_home *home, struct err *err)
 {
-    char **lines[] = {&home->triton, &home->include};
-    pthread_mutex_lock(&tools->lock);
-    int result = tools->triton_paths ? 0 : query_python(tools, err);
-    pthread_mutex_unlock(&tools->lock);
-    const char *at = tools->triton_paths;
-    for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {
-        size_t length = strcspn(at, "\n");
-        *lines[i] = mem_printf("%.*s", (int)length, at);
-        at += length + (at[length] != '\0');
-    }
+    const struct python_query asked = {.text = query,
+                                       .wanted = "Triton",
+                                       .kept = &tools->triton_paths};
+    char **const lines[] = {&home->triton, &home->include};
+    int result = python_query_lines(tools, &asked, lines, COUNT(lines), err);
     if (result == 0 && !home->triton[0])
         result = err_set(err, ERR_MISSING, "the Python %s has no Triton",
                          tools->installation->python);

@@ -4,11 +4,7 @@
  * called with a visitor: cli_run then hands over the options and does no work. */
 #include "cli/cli.h"
 
-#include "base/mem.h"
-
 #include <string.h>
-
-#define SCRIPT_BYTES ((size_t)1 << 20)
 
 struct shell {
     const char *name;
@@ -16,11 +12,6 @@ struct shell {
     cli_visit *command;             /* context: the struct buf */
     void (*end)(struct buf *out);
 };
-
-static bool takes_value(const struct cli_option *option)
-{
-    return option->kind != CLI_OPTION_FLAG && option->kind != CLI_OPTION_COUNT;
-}
 
 static bool is_option(const struct cli_option *option)
 {
@@ -30,12 +21,6 @@ static bool is_option(const struct cli_option *option)
 static bool is_directory(const struct cli_option *option)
 {
     return strcmp(option->placeholder ? option->placeholder : "", "DIR") == 0;
-}
-
-static void put_choices(const struct cli_option *option, struct buf *out)
-{
-    for (const char *const *choice = option->choices; *choice; choice++)
-        buf_printf(out, "%s%s", choice == option->choices ? "" : " ", *choice);
 }
 
 static const char *last_word(const struct cli_command *command)
@@ -134,7 +119,7 @@ static void bash_command(const struct cli_command *command, const struct cli_opt
             buf_printf(out, "        -%c|--%s) values='", option->letter, option->name);
         else
             buf_printf(out, "        --%s) values='", option->name);
-        put_choices(option, out);
+        options_put_choices(option, " ", out);
         buf_puts(out, "' ;;\n");
     }
     buf_puts(out, "        esac\n        ;;\n");
@@ -200,7 +185,7 @@ static void zsh_option(const struct cli_option *option, struct buf *out)
 {
     const char *many = option->kind == CLI_OPTION_LIST || option->kind == CLI_OPTION_COUNT ? "*"
                                                                                            : "";
-    const char *behind = takes_value(option) ? "=" : "";
+    const char *behind = options_takes_value(option) ? "=" : "";
     buf_puts(out, " \\\n            ");
     if (option->letter && option->name && !*many)
         buf_printf(out, "'(-%c --%s)'", option->letter, option->name);
@@ -215,16 +200,16 @@ static void zsh_option(const struct cli_option *option, struct buf *out)
     buf_puts(out, "'[");
     put_quoted(option->help ? option->help : "", "[]\\", "'\\''", out);
     buf_puts(out, "]");
-    if (takes_value(option)) {
+    if (options_takes_value(option)) {
         buf_puts(out, ":");
         put_quoted(option->placeholder ? option->placeholder : "VALUE", ":\\", "", out);
         buf_puts(out, ":");
     }
     if (option->kind == CLI_OPTION_CHOICE) {
         buf_puts(out, "(");
-        put_choices(option, out);
+        options_put_choices(option, " ", out);
         buf_puts(out, ")");
-    } else if (takes_value(option) && option->kind != CLI_OPTION_INT &&
+    } else if (options_takes_value(option) && option->kind != CLI_OPTION_INT &&
                option->kind != CLI_OPTION_FLOAT) {
         buf_puts(out, is_directory(option) ? "_files -/" : "_files");
     }
@@ -305,9 +290,9 @@ static void fish_command(const struct cli_command *command, const struct cli_opt
             buf_printf(out, " -l %s", option->name);
         if (option->kind == CLI_OPTION_CHOICE) {
             buf_puts(out, " -x -a '");
-            put_choices(option, out);
+            options_put_choices(option, " ", out);
             buf_puts(out, "'");
-        } else if (takes_value(option)) {
+        } else if (options_takes_value(option)) {
             buf_puts(out, " -r");
         }
         fish_text(option->help ? option->help : "", out);
@@ -334,8 +319,6 @@ static int completion_run(struct cli_call *call, void *context, struct err *err)
         shell++;
     if (!shell->name)
         return err_set(err, ERR_INPUT, "%.100s: is none of bash, zsh, fish", call->words.items[0]);
-    buf_deinit(&call->out);
-    buf_init(&call->out, SCRIPT_BYTES);
     shell->begin(&call->out);
     cli_each_command(shell->command, &call->out);
     shell->end(&call->out);

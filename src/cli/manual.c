@@ -93,14 +93,13 @@ static void put_head(const char *page, const char *command, const char *summary,
 static void put_option(const struct cli_option *option, struct buf *out)
 {
     bool on = option->kind == CLI_OPTION_FLAG && *(const bool *)option->value;
-    bool valued = option->kind != CLI_OPTION_FLAG && option->kind != CLI_OPTION_COUNT;
     buf_puts(out, ".TP\n.B ");
     if (option->letter)
         buf_printf(out, "\\-%c%s", option->letter, option->name ? ", " : "");
     if (option->name)
         buf_printf(out, "\\-\\-%s", on ? "[no\\-]" : "");
     put_text(option->name ? option->name : "", out);
-    if (valued) {
+    if (options_takes_value(option)) {
         buf_puts(out, " \\fI");
         put_text(option->placeholder ? option->placeholder : "VALUE", out);
         buf_puts(out, "\\fR");
@@ -108,9 +107,8 @@ static void put_option(const struct cli_option *option, struct buf *out)
     buf_puts(out, "\n");
     put_text(option->help ? option->help : "", out);
     if (option->kind == CLI_OPTION_CHOICE) {
-        buf_puts(out, ":");
-        for (const char *const *choice = option->choices; *choice; choice++)
-            buf_printf(out, "%s %s", choice == option->choices ? "" : ",", *choice);
+        buf_puts(out, ": ");
+        options_put_choices(option, ", ", out);
     }
     buf_puts(out, "\n");
 }

@@ -129,6 +129,9 @@ size_t options_overview(const struct cli_command *commands, const char *family, 
 /* All of them under their headings, with one row for each family, which a {0} ends. */
 void options_groups(const struct cli_command *commands, const struct cli_family *families,
                     int width, struct buf *out);
+bool options_takes_value(const struct cli_option *option);
+/* The choices of an option, with `between` them. */
+void options_put_choices(const struct cli_option *option, const char *between, struct buf *out);
 /* Whether a command's name begins with this word, and has another one. */
 bool options_is_of(const struct cli_command *command, const char *family);
 

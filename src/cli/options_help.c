@@ -35,6 +35,17 @@ static void append_wrapped(struct buf *out, const char *text, int at, int indent
     buf_puts(out, "\n");
 }
 
+bool options_takes_value(const struct cli_option *option)
+{
+    return option->kind != CLI_OPTION_FLAG && option->kind != CLI_OPTION_COUNT;
+}
+
+void options_put_choices(const struct cli_option *option, const char *between, struct buf *out)
+{
+    for (const char *const *choice = option->choices; *choice; choice++)
+        buf_printf(out, "%s%s", choice == option->choices ? "" : between, *choice);
+}
+
 /* "  -j, --jobs N" */
 static void print_left(const struct cli_option *option, struct buf *out)
 {
@@ -42,11 +53,10 @@ static void print_left(const struct cli_option *option, struct buf *out)
         buf_printf(out, "  -%c%s", option->letter, option->name ? ", " : "");
     else
         buf_puts(out, "      ");
-    bool flag = option->kind == CLI_OPTION_FLAG || option->kind == CLI_OPTION_COUNT;
     bool on = option->kind == CLI_OPTION_FLAG && *(const bool *)option->value;
     if (option->name) /* a flag that is on can only be turned off */
         buf_printf(out, "--%s%s", on ? "[no-]" : "", option->name);
-    if (!flag)
+    if (options_takes_value(option))
         buf_printf(out, " %s", option->placeholder ? option->placeholder : "VALUE");
 }
 
@@ -70,9 +80,8 @@ static void print_option(const struct cli_option *option, int width, struct buf 
     print_left(option, &left);
     buf_puts(&help, option->help ? option->help : "");
     if (option->kind == CLI_OPTION_CHOICE) {
-        buf_puts(&help, ":");
-        for (const char *const *choice = option->choices; *choice; choice++)
-            buf_printf(&help, "%s %s", choice == option->choices ? "" : ",", *choice);
+        buf_puts(&help, ": ");
+        options_put_choices(option, ", ", &help);
     }
     print_row(left.data, help.data, HELP_COLUMN, width, out);
     buf_deinit(&left);

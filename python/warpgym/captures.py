@@ -1,7 +1,7 @@
 """What a capture into a CUDA graph cannot start: cuBLAS and cuDNN.
 
 They have begun where a reference ran in the same process, as in KernelBench. Here a reference has a
-process of its own. Each library takes the driver 70 ms: only processes that capture wait for it.
+process of its own. That takes 0.2 s, mostly cuDNN's: only processes that capture wait for it.
 """
 
 import functools

@@ -74,6 +74,7 @@ static bool lacked_memory(const struct session *session, const struct fault *fau
         return !session->lease.gpu;
     case FAULT_NONE:
     case FAULT_LEFT_WORK:
+    case FAULT_BUSY_GPU:
         break;
     }
     return false;
@@ -277,6 +278,13 @@ static void blame_left_work(struct session *session, const struct err *err, stru
              "something else was busy on this GPU while it was timed: %s", err->text);
 }
 
+/* The candidate was ended meanwhile. Another session's large context takes seconds to end. */
+static void blame_neighbour(struct session *session, const struct err *err, struct ending *ending)
+{
+    session->lease.retry_alone = session->lease.wanted != LEASE_ALONE;
+    end_with(ending, STATUS_INFRASTRUCTURE_ERROR, err_name(err->code), "%s", err->text);
+}
+
 /* Of a large problem an oracle takes more than the evaluation itself. True: nothing else has the
  * memory, and another attempt without one is worth it. */
 static bool drop_oracle(struct session *session)
@@ -317,6 +325,9 @@ static void find_ending(struct session *session, const struct fault *fault, stru
         break;
     case FAULT_LEFT_WORK:
         blame_left_work(session, err, ending);
+        break;
+    case FAULT_BUSY_GPU:
+        blame_neighbour(session, err, ending);
         break;
     }
 }

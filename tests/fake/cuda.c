@@ -8,6 +8,7 @@
  *   FAKE_CUDA_MIG=1           MIG instances
  *   FAKE_CUDA_MEMORY=96       MiB of memory, of which a process sees taken what it made or mapped
  *   FAKE_CUDA_KERNELS=4500    takes kernels and runs none: they move that many bytes a nanosecond
+ *   FAKE_CUDA_BUSY=FILE       while there is such a file, each kernel waits 5 ms for another's
  *
  * As the real one it starts CUDA_INJECTION64_PATH, where that is loaded already. What it fills is
  * passed to a stand-in for CUPTI (cupti.c) at WARPGYM_CUPTI, and what host code says it launched:
@@ -622,6 +623,14 @@ static cuda_result pretend(void **parameters)
     return outcome("cuLaunchKernel");
 }
 
+static void wait_for_others(void)
+{
+    const char *file = getenv("FAKE_CUDA_BUSY");
+    const struct timespec pause = {.tv_nsec = 5000000};
+    if (file && access(file, F_OK) == 0)
+        nanosleep(&pause, NULL);
+}
+
 cuda_result fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         cuda_stream stream, void **parameters, void **extra)
@@ -634,6 +643,7 @@ cuda_result fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsign
         return pretend(parameters);
     if (block_x * block_y * block_z > 1024 || shared_bytes > (unsigned)most)
         return 1;
+    wait_for_others();
     cuda_result result = outcome("cuLaunchKernel");
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* a module runs one block at a time */
     pthread_mutex_lock(&one);

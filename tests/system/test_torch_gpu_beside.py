@@ -6,7 +6,7 @@ import re
 
 import pytest
 from fake_gpu import check, torch_on_gpu
-from support import kernelbench_module, write, write_lines
+from support import kernelbench_module, wait_until, write, write_lines
 from test_torch_gpu import candidate, judged
 
 pytest.importorskip("torch")
@@ -140,6 +140,30 @@ def test_a_gpu_that_stood_still(warpgym, environment, tmp_path):
     run = judged_beside(warpgym, environment, tmp_path, pairs, *limits)
     assert [verdict["status"] for verdict in run.verdicts] == ["passed"] * 2, run
     assert "judged once more: one call took longer than" in run.err
+
+
+def test_a_gpu_that_another_process_keeps_busy(warpgym, environment, tmp_path):
+    """Nothing can be timed meanwhile. It is judged again, once that has ended or not."""
+    problem = write(tmp_path / "square.py", kernelbench_module())
+    answer = write(tmp_path / "answer.py", kernelbench_module().replace("Model", "ModelNew"))
+    busy = write(tmp_path / "busy", "")
+    log = tmp_path / "log"
+
+    def start(**options):
+        return warpgym.start(
+            *("eval", "--json", "-s", "log.level=info", "-s", "audit.budget_ms=0"),
+            *("--problem", problem, answer),
+            environment=environment | {"FAKE_CUDA_BUSY": str(busy)},
+            **options,
+        )
+
+    verdict = warpgym.finish(start()).verdict
+    check(verdict, "infrastructure_error", "another process uses this GPU")
+    with log.open("w", encoding="utf-8") as stderr:
+        run = start(stderr=stderr)
+        wait_until(lambda: "judged once more: another process" in log.read_text(), "second try")
+        busy.unlink()
+        check(warpgym.finish(run).verdict, "passed")
 
 
 # Slow while a candidate of its own is there, and one of another session's.

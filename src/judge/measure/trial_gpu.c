@@ -384,5 +384,5 @@ int trial_gpu_idle(struct trials *trials)
                        "another process uses this GPU: an empty kernel takes %.2g ms, so nothing "
                        "can be timed here",
                        alone_ms);
-    return fault_set(trials->fault, gone ? FAULT_LEFT_WORK : FAULT_JUDGE, &err);
+    return fault_set(trials->fault, gone ? FAULT_LEFT_WORK : FAULT_BUSY_GPU, &err);
 }

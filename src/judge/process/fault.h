@@ -17,6 +17,7 @@ enum fault_source {
     FAULT_MEMORY, /* the device's may be too small */
     FAULT_CANDIDATE,
     FAULT_LEFT_WORK, /* the GPU was busy while nothing was to run, until the candidate was gone */
+    FAULT_BUSY_GPU,  /* the same, and it still was without the candidate */
 };
 
 struct fault {

@@ -263,12 +263,12 @@ static void blame_cases(struct session *session, const struct err *err,
                  failed->failure ? failed->text : err->text);
 }
 
-/* If others use the GPU, the candidate is judged again, alone: the work may belong to another
- * session that is still ending. */
+/* The first time it is judged again, alone: the work may belong to another session that is still
+ * ending, or to a program that is none of ours. */
 static void blame_left_work(struct session *session, const struct err *err, struct ending *ending)
 {
     struct device_lease *lease = &session->lease;
-    if (!device_lease_has_company(lease)) {
+    if (lease->wanted == LEASE_ALONE) {
         end_with(ending, STATUS_VIOLATION, "H29",
                  "it left work on the GPU that went on while it was stopped: %s", err->text);
         return;

@@ -107,6 +107,29 @@ def test_reference_is_timed_alone(warpgym, environment, tmp_path):
     )
 
 
+# Slow beside the first candidate only.
+DISTURBED_ONCE = DISTURBED.replace("class Model", "beside = [False]\n\nclass Model").replace(
+    "if held():",
+    "now = held()\n        if beside[-1] != now:\n            beside.append(now)\n"
+    "        if now and len(beside) < 3:",
+)
+
+
+def test_a_busy_machine_that_recovers(warpgym, environment, tmp_path):
+    """A reference that is faster without its candidate may have been slowed by neither of them:
+    both are timed once more before that counts."""
+    byte = str(random.getrandbits(62))
+    problem = write(tmp_path / "disturbed.py", DISTURBED_ONCE.replace("BYTE", byte))
+    answer = write(tmp_path / "answer.py", BESIDE.replace("BYTE", byte))
+    limits = ["-s", "timing.max_samples=6", "-s", "audit.budget_ms=0", "-s", "log.level=info"]
+    run = warpgym(
+        *("eval", "--json", *limits, "--problem", problem, answer), environment=environment
+    )
+    check(run.verdict, "passed")
+    assert disturbances(run.verdict) == [], run.verdict
+    assert "others may have slowed the reference" in run.err
+
+
 def test_a_slow_candidate_is_no_timeout(warpgym, environment, tmp_path):
     """An interval holds as many calls as the reference wants, and fewer of one so much slower."""
     problem = write(tmp_path / "square.py", kernelbench_module())

@@ -99,7 +99,7 @@ static int confirm_cases(struct trials *trials)
         if (!was_slowed(trials, at))
             continue;
         correct_case(trials, at);
-        if (!device_lease_has_company(lease))
+        if (lease->wanted == LEASE_ALONE)
             continue;
         lease->retry_alone = true;
         log_write(LOG_LEVEL_INFO, "judge", "others may have slowed the reference");

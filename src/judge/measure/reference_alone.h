@@ -5,9 +5,9 @@
  * and makes the reference look slow (catalogue H29). So the reference's time without a candidate is
  * kept with it. It is measured when a case is timed for the first time, and whenever the reference
  * took longer than that: the cause may be the GPU, which is hot, or the candidate. If it takes less
- * again after the candidate's process was ended, that is its time. Where others have the GPU, too,
- * it may have been their work, which the candidate's time has in it as well: both are timed once
- * more, without them.
+ * again after the candidate's process was ended, that is its time. It may have been the work of
+ * others on the GPU or on this machine's processors, which the candidate's time has in it as well:
+ * the first time both are timed once more, without other sessions.
  *
  * Threads: the session's.
  */

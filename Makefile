@@ -83,7 +83,7 @@ RL_LIBRARY := $(ROOT)/build/librl.a
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu dist wheel clean help faults
+.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu dist wheel deb install uninstall clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -99,11 +99,16 @@ endif
 $(FLAGS):
 	@$(shell mkdir -p $(@D))$(file >$@,$(COMMAND))
 
-$(OBJ)/%.o: %.c $(FLAGS)
+# Before a compiler says so of each file.
+LIBRARIES := $(OBJ)/libraries
+$(LIBRARIES): scripts/libraries
+	@mkdir -p $(@D) && scripts/libraries "$(CC)" && touch $@
+
+$(OBJ)/%.o: %.c $(FLAGS) | $(LIBRARIES)
 	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -fPIE -MMD -MP -c -o $@ $<
 
-$(OBJ)/child/%.o: %.c $(FLAGS)
+$(OBJ)/child/%.o: %.c $(FLAGS) | $(LIBRARIES)
 	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
@@ -332,6 +337,19 @@ dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation
 wheel: setup ## dist/warpgym-VERSION-py3-none-manylinux_2_34_ARCH.whl, for pip install
 	+@$(SUBMAKE) all
 	@scripts/wheel $(VERSION)
+
+deb: setup ## dist/warpgym_VERSION_ARCH.deb, for this machine's release of Debian or Ubuntu
+	+@$(SUBMAKE) all
+	@scripts/deb $(VERSION)
+
+# As root it builds nothing: what it made would be root's.
+PREFIX ?= /usr/local
+install: ## what `make` has built, below PREFIX (/usr/local); DESTDIR=DIR for packages
+	@[ -x $(BINARY) -a -x $(CHILD) ] || { echo "make: build it first: make" >&2; exit 1; }
+	@DESTDIR="$(DESTDIR)" scripts/install "$(PREFIX)"
+
+uninstall: ## what `make install` put below PREFIX
+	@DESTDIR="$(DESTDIR)" scripts/install --remove "$(PREFIX)"
 
 clean: ## remove what was built (.venv stays)
 	rm -rf build dist warpgym python/build python/*.egg-info

@@ -21,6 +21,7 @@ def _objects(kind, generators):
         _Base.dtype.__get__,
         _Base.data_ptr,
         _Base.is_contiguous,
+        _Base.is_neg,
         here.__get__,
         tuple(structure.DTYPES),
         tuple(one.manual_seed for one in generators),

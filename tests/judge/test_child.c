@@ -353,7 +353,7 @@ TEST(call_and_map)
         assert_string_equal(ask("write", "/dev/null"), "done");
         assert_true(child.process.frozen);
         assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, NULL), 0);
-        assert_true(time.ms > time.own_ms && time.own_ms > 0 && time.freeze_us > 0);
+        assert_true(time.ms > time.own_ms && time.own_ms > 0 && time.stop_ms > 0);
         assert_int_equal(child_output_count(&child), 1);
         assert_int_equal(child_output(&child, 0, 1, &tensor, NULL), ERR_INTERNAL);
         assert_int_equal(child_output(&child, 0, 0, &tensor, NULL), 0);

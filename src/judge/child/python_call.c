@@ -153,8 +153,9 @@ static bool add_tensor(void *tensor)
     struct wire_output *output = &done.outputs[done.count];
     memset(output, 0, sizeof *output);
     if (!says_yes(OBJECT_HERE, tensor) || !says_yes(OBJECT_CONTIGUOUS, tensor) ||
-        !describe_dtype(tensor, output) || !describe_shape(tensor, output) ||
-        !describe_place(tensor, output) || python.list_append(outputs, tensor) < 0)
+        says_yes(OBJECT_NEGATED, tensor) || !describe_dtype(tensor, output) ||
+        !describe_shape(tensor, output) || !describe_place(tensor, output) ||
+        python.list_append(outputs, tensor) < 0)
         return false;
     done.count++;
     return true;

@@ -33,9 +33,10 @@ enum python_call_object {
     OBJECT_DTYPE,
     OBJECT_POINTER,
     OBJECT_CONTIGUOUS,
-    OBJECT_HERE,   /* whether it lies where this process computes */
-    OBJECT_DTYPES, /* a tuple, in the order of enum dtype */
-    OBJECT_SEEDS,  /* a tuple of functions of a number: one seeds each generator */
+    OBJECT_NEGATED, /* whether its numbers are those in memory times -1 */
+    OBJECT_HERE,    /* whether it lies where this process computes */
+    OBJECT_DTYPES,  /* a tuple, in the order of enum dtype */
+    OBJECT_SEEDS,   /* a tuple of functions of a number: one seeds each generator */
     OBJECT_COUNT,
 };
 

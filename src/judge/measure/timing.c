@@ -23,6 +23,7 @@
 #define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
 #define LONGEST_MS 60.0 /* of the reference's calls in an interval, for a faster candidate */
 #define SLOWEST_MS 1e3  /* of a slow candidate's; half of what one call may take, if that is less */
+#define STOP_MS 0.03    /* that a candidate may take to stop, beside what the reference takes */
 #define START_MS 0.015  /* that the first call of an interval waits until it starts, */
 #define CALL_MS 0.004   /* and what any takes at the least */
 #define FEWER 1.5       /* calls than could be are too few */
@@ -84,6 +85,14 @@ static uint32_t warm_ups_after(const struct trials *trials, const struct trial *
     return (uint32_t)fmax(1, fmin(count, warming->most));
 }
 
+/* What is on no clock: until CALL was sent, and from DONE until the last thread has stopped. All of
+ * it may be spent on the call's work, so what a candidate takes longer than its reference is its
+ * own. Threads that spin take a moment to stop, which is free. */
+static double around_ms(const struct child_time *time, double free_stop_ms)
+{
+    return time->inputs_ms + time->sample_ms + fmax(time->stop_ms - free_stop_ms, 0);
+}
+
 /* Of two pairs that follow each other the first order is drawn, the second is the other one. */
 static int sample_pair(struct trials *trials, struct trial *trial, struct sampling *sampling)
 {
@@ -98,15 +107,15 @@ static int sample_pair(struct trials *trials, struct trial *trial, struct sampli
     sampling->candidate[at] = (candidate.ms - candidate.inputs_ms) / calls;
     sampling->overhead[at] = sampling->reference[at] - reference.own_ms / calls;
     sampling->issue[at] = reference.issue_ms / calls;
-    sampling->around[at] = (reference.inputs_ms + reference.sample_ms) / calls;
-    sampling->candidate_around[at] = (candidate.inputs_ms + candidate.sample_ms) / calls;
+    sampling->around[at] = around_ms(&reference, 0) / calls;
+    sampling->candidate_around[at] = around_ms(&candidate, STOP_MS) / calls;
     log_write(LOG_LEVEL_DEBUG, "timing",
-              "%u calls, inputs+rest/own/issue/samples ms: reference %.4f+%.4f/%.4f/%.4f/%.4f, "
-              "candidate %.4f+%.4f/%.4f/%.4f%s",
+              "%u calls, inputs+rest/own/issue/samples/stop ms: "
+              "reference %.4f+%.4f/%.4f/%.4f/%.4f/%.4f, candidate %.4f+%.4f/%.4f/%.4f/%.4f%s",
               trial->slots, reference.inputs_ms, reference.ms - reference.inputs_ms,
-              reference.own_ms, reference.issue_ms, reference.sample_ms, candidate.inputs_ms,
-              candidate.ms - candidate.inputs_ms, candidate.own_ms, candidate.sample_ms,
-              candidate_first ? ", first" : "");
+              reference.own_ms, reference.issue_ms, reference.sample_ms, reference.stop_ms,
+              candidate.inputs_ms, candidate.ms - candidate.inputs_ms, candidate.own_ms,
+              candidate.sample_ms, candidate.stop_ms, candidate_first ? ", first" : "");
     sampling->candidate_first[at] = candidate_first;
     sampling->count++;
     sampling_settle(sampling);

@@ -317,8 +317,7 @@ int trial_candidate(struct trials *trials, const struct trial *trial, struct chi
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
     trials->verdict->candidate_ms += time->ms;
     if (child->breach == CHILD_LATE) {
-        verdict_violation(trials->verdict, "H21",
-                          "its outputs still changed after it had said that it was done");
+        verdict_violation(trials->verdict, "H21", "%s", CHILD_LATE_TEXT);
         return -1;
     }
     read_outputs(trials);

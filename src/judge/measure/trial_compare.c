@@ -542,8 +542,7 @@ static int judge_on_gpu(struct trials *trials)
     if (trial_gpu_agrees(trials, &agrees) < 0)
         return -1;
     if (child_samples_changed(trials->candidate, true)) {
-        verdict_violation(trials->verdict, "H21",
-                          "its outputs still changed after it had said that it was done");
+        verdict_violation(trials->verdict, "H21", "%s", CHILD_LATE_TEXT);
         return -1;
     }
     if (agrees)

@@ -157,7 +157,7 @@ static int freeze_again(struct child *child, const struct stopwatch *watch, stru
         .ahead_ms = (double)watch->ahead_ns * 1e-6,
         .inputs_ms = (double)(watch->sent_ns - watch->start_ns) * 1e-6,
         .sample_ms = (double)(watch->stop_ns - watch->done_ns) * 1e-6,
-        .freeze_us = (double)(clock_now_ns() - watch->stop_ns) * 1e-3,
+        .stop_ms = (double)(clock_now_ns() - watch->stop_ns) * 1e-6,
         .own_ms = (double)child->outputs.done.own_ns * 1e-6,
         .issue_ms = (double)child->outputs.done.issue_ns * 1e-6,
     };

@@ -50,7 +50,7 @@ struct child_time {
     double ahead_ms;  /* processor time that it used before, while it was stopped */
     double inputs_ms; /* of that, until CALL was sent; 0: the clock started then */
     double sample_ms; /* DONE to samples taken */
-    double freeze_us; /* samples taken to stopped */
+    double stop_ms;   /* samples taken to stopped */
     double own_ms;    /* the call alone by the child's own clock: a claim */
     double issue_ms;  /* of that, until its work was issued; 0: not said: a claim */
 };

@@ -30,6 +30,7 @@ static uint32_t list_outputs(const struct child *child, struct wire_output *outp
     return count;
 }
 
+/* 0 or the error's code. */
 static int peek_on_host(struct child *child, const struct wire_output *output, uint64_t offset,
                         void *into, size_t bytes)
 {
@@ -62,14 +63,17 @@ static bool copy_samples(const struct child *child, const struct gpu_addresses *
 _Static_assert(CHILD_SAMPLES <= GPU_ADDRESSES && CHILD_SAMPLE_BYTES <= GPU_ADDRESS_BYTES,
                "samples of a GPU are gathered at once");
 
-static void peek_on_gpu(struct child *child, const struct wire_output *outputs,
+/* False: some lie where it has announced no memory. */
+static bool peek_on_gpu(struct child *child, const struct wire_output *outputs,
                         struct child_sample samples[CHILD_SAMPLES])
 {
+    bool announced = true;
     struct gpu_addresses places = {0};
     struct err ignored;
     char *into = child->outputs.pinned;
     for (int i = 0; i < CHILD_SAMPLES; i++) {
         cuda_at start = samples[i].taken ? output_at(child, &outputs[samples[i].output]) : 0;
+        announced &= start != 0 || !samples[i].taken;
         samples[i].taken = start != 0;
         places.at[i] = start + samples[i].offset;
         places.bytes[i] = start ? (uint32_t)samples[i].bytes : 0;
@@ -81,6 +85,7 @@ static void peek_on_gpu(struct child *child, const struct wire_output *outputs,
         if (samples[i].taken)
             memcpy(samples[i].data, into + (size_t)i * GPU_ADDRESS_BYTES, samples[i].bytes);
     }
+    return announced;
 }
 
 void child_forget_outputs(struct child *child)
@@ -111,10 +116,11 @@ void child_take_samples(struct child *child)
     struct wire_output outputs[WIRE_OUTPUTS];
     uint32_t count = list_outputs(child, outputs);
     uint64_t state = clock_secret();
+    child->outputs.hidden = false;
     for (int i = 0; i < CHILD_SAMPLES; i++) {
         struct child_sample *sample = &samples[i];
         sample->taken = false;
-        if (count == 0)
+        if (count == 0 || child->outputs.hidden)
             continue;
         sample->output = (uint32_t)(random_next(&state) % count);
         uint64_t bytes = outputs[sample->output].bytes;
@@ -126,12 +132,15 @@ void child_take_samples(struct child *child)
         if (child_has_slot_outputs(child))
             sample->offset += random_next(&state) % child->slots * child->layout.bytes;
         sample->taken = sample->bytes > 0;
-        if (!child->gpu && sample->taken)
-            sample->taken = peek_on_host(child, &outputs[sample->output], sample->offset,
-                                         sample->data, sample->bytes) == 0;
+        if (child->gpu || !sample->taken)
+            continue;
+        int result = peek_on_host(child, &outputs[sample->output], sample->offset, sample->data,
+                                  sample->bytes);
+        sample->taken = result == 0;
+        child->outputs.hidden = result == ERR_PROTOCOL;
     }
     if (child->gpu)
-        peek_on_gpu(child, outputs, samples);
+        child->outputs.hidden = !peek_on_gpu(child, outputs, samples);
 }
 
 /* What lies there now; the mirror, where it has just been brought up to date. */
@@ -139,7 +148,7 @@ static void peek_again(struct child *child, bool on_gpu, const struct wire_outpu
                        struct child_sample samples[CHILD_SAMPLES])
 {
     if (child->gpu && (on_gpu || !child_has_slot_outputs(child))) {
-        peek_on_gpu(child, outputs, samples);
+        (void)peek_on_gpu(child, outputs, samples);
         return;
     }
     for (int i = 0; i < CHILD_SAMPLES; i++)
@@ -153,6 +162,8 @@ bool child_samples_changed(struct child *child, bool on_gpu)
     struct wire_output outputs[WIRE_OUTPUTS];
     struct child_sample now[CHILD_SAMPLES];
     uint32_t count = list_outputs(child, outputs);
+    if (child->outputs.hidden)
+        return true;
     memcpy(now, child->outputs.samples, sizeof now);
     for (int i = 0; i < CHILD_SAMPLES; i++)
         now[i].taken &= now[i].output < count;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Beyond this many deviations fill_numbers.c gives nothing. */
-#define NORMAL_REACH 3.465
+#define NORMAL_REACH 6.04
 
 /* Fill parameters are doubles: whole numbers beyond this are not exact. */
 #define EXACT 0x1p53

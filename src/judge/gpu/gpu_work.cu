@@ -30,7 +30,8 @@ __device__ static int draw(const fill_plan &plan, u64 i)
     if (plan.kind == NORMAL) {
         u64 pairs = (hash & 0x0000FFFF0000FFFFull) + (hash >> 16 & 0x0000FFFF0000FFFFull);
         u32 sum = (u32)pairs + (u32)(pairs >> 32);
-        return (int)(sum << 6 | ((u32)hash & 63)) - (131070 * 64 + 32);
+        int inner = (int)(sum << 6 | ((u32)hash & 63)) - (131070 * 64 + 32);
+        return (hash >> 32 & 255) == 0 ? inner * 7 / 4 : inner;
     }
     if (plan.kind == UNIFORM)
         return (int)(hash >> plan.draw_shift);

@@ -5,9 +5,9 @@
  * every machine and instruction set.
  *
  * normal       the sum of four uniform 16-bit draws (Irwin-Hall), scaled, which ends at 3.465
- *              deviations; one in 256 is 7/4 as large, so that a third as many lie beyond 3.5, and as
- *              many beyond 4 as of a true normal. One hash for each element. Six more bits below
- *              the last digit make ties rare.
+ *              deviations; one in 256 is 7/4 as large, so that a third as many lie beyond 3.5, and
+ *              as many beyond 4, as of a true normal. One hash for each element. Six more bits
+ *              below the last digit make ties rare.
  * uniform      2^24 steps (f64: 2^29); never `high` itself, after rounding to the type either
  * integer      every number about equally often
  * permutation  a keyed bijection of [0, count)

@@ -30,8 +30,8 @@ INLINE void hash_block(uint64_t key, uint64_t first, uint64_t *restrict hashes)
 /* The four 16-bit fields of a hash, added: Irwin-Hall with n = 4. Six bits of the first field go
  * below the last digit as well, which moves no moment that matters and makes ties rare: problems
  * that sort or take a maximum need that. One in 256 is 7/4 as large: without these nothing would
- * lie beyond 3.465 deviations, where a true normal has one in 1900. 24 bits and a sign in all: exact
- * in a float. */
+ * lie beyond 3.465 deviations, where a true normal has one in 1900. 24 bits and a sign in all:
+ * exact in a float. */
 INLINE void normal_block(const uint64_t *restrict hashes, int32_t *restrict k)
 {
     for (int i = 0; i < BLOCK; i++) {

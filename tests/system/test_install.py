@@ -21,7 +21,7 @@ def files(folder):
 
 def judges(program, tmp_path):
     """What is installed there works by itself, from elsewhere."""
-    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": os.environ["PATH"]}
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     command = [str(program), "eval", "--json", "--quiet", "--problem", "softmax", fast("softmax")]
     done = captured(command, cwd=tmp_path, env=home)
     assert done.returncode == 0, done
@@ -95,7 +95,7 @@ def test_libraries_that_are_missing(tmp_path):
 def test_the_packages_of_missing_libraries_are_those_of_setup():
     """Each is one that setup.sh installs."""
     setup = (ROOT / "setup.sh").read_text(encoding="utf-8").split("packages=(")[1].split(")")[0]
-    table = (ROOT / "scripts/libraries").read_text(encoding="utf-8").split("table='")[1].split("'")[0]
-    rows = [row.split() for row in table.strip().splitlines()]
+    table = (ROOT / "scripts/libraries").read_text(encoding="utf-8").split("table='")[1]
+    rows = [row.split() for row in table.split("'")[0].strip().splitlines()]
     assert len(rows) > 10
     assert [row[1] for row in rows if row[1] not in setup.split()] == []

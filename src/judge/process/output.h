@@ -49,8 +49,8 @@ struct child_outputs {
     size_t buffer_bytes[WIRE_OUTPUTS];
 };
 
-#define CHILD_LATE_TEXT                                                                            \
-    "its outputs changed, or could only be read, after it had said that it was done"
+/* Of a verdict. */
+#define CHILD_LATE_TEXT "its outputs changed, or could only be read, after it said that it was done"
 
 /* Frees the copies of its outputs. */
 void child_forget_outputs(struct child *child);
@@ -58,8 +58,8 @@ void child_forget_outputs(struct child *child);
 NODISCARD int child_prepare_samples(struct child *child, struct err *err);
 /* Samples at random places of random outputs, which the judge draws after DONE. */
 void child_take_samples(struct child *child);
-/* Whether they differ from what lies there now, or could not be read. `on_gpu`: look at the GPU's memory, although there
- * is a mirror. */
+/* Whether they differ from what lies there now, or could not be read. `on_gpu`: look at the GPU's
+ * memory, although there is a mirror. */
 bool child_samples_changed(struct child *child, bool on_gpu);
 
 /* By how much a child's copies grow when they take outputs like those of `of`, which may be itself:

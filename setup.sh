@@ -6,8 +6,9 @@
 #   ./setup.sh browser Chromium, too: tests of the report's page, and scripts/screenshot
 #   ./setup.sh gym     .venv-gym, too: Gymnasium, verl, verifiers, OpenEnv, for their tests (make test)
 #
-# Run again, it looks and leaves. What it cannot get it names in one line, and goes on: without
-# PyTorch everything native still works.
+# At a terminal it asks before it installs packages (YES=1: it does not). Run again, it looks and
+# leaves. What it cannot get it names in one line, and goes on: without PyTorch everything native
+# still works.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
@@ -41,6 +42,13 @@ absent_packages() {
     done
 }
 
+# Whether to go on. Without a terminal there is no question.
+agreed() {
+    local answer
+    { [ -n "${YES:-}" ] || ! [ -t 0 ] || ! [ -t 2 ]; } && return
+    read -r -p "setup: $*? [Y/n] " answer && [[ ! $answer =~ ^[Nn] ]]
+}
+
 # The interpreter that .venv is made of: 3.10 or newer, with venv and pip.
 python_usable() {
     python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
@@ -57,11 +65,18 @@ install_packages() {
     mapfile -t absent < <(absent_packages "$@")
     [ ${#absent[@]} -eq 0 ] && return
     if [ "$(id -u)" != 0 ]; then
-        if ! sudo -n true 2>/dev/null; then
+        if sudo -n true 2>/dev/null; then
+            as_root=(sudo -n)
+        elif [ -t 0 ] && command -v sudo >/dev/null; then
+            as_root=(sudo) # it asks for a password
+        else
             say "no right to install packages; as root: apt-get install ${absent[*]}"
             return
         fi
-        as_root=(sudo -n)
+    fi
+    if ! agreed "install with apt-get: ${absent[*]}"; then
+        say "not installed: ${absent[*]}"
+        return
     fi
     say "installing ${absent[*]}"
     log=$(mktemp)

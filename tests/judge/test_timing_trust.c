@@ -38,22 +38,24 @@ TEST(ends)
         double budgets, low, high, overhead_ms;
         enum timing_end end;
         double delayed_ms, used_ms; /* of calls that take 1.53 ms, on two processors */
+        double waited;              /* the reference, in ms for each pair and as a part */
     } rows[] = {
-        {"tight", 5, 0.1, 1.99, 2.01, 0.01, TIMING_ENOUGH, 0, 0},
-        {"tight, but too few", 4, 0.1, 1.99, 2.01, 0.01, TIMING_GOES_ON, 0, 0},
-        {"tight, but not plausible", 5, 0.1, 1.99, 2.01, 0.6, TIMING_GOES_ON, 0, 0},
-        {"not tight yet", 5, 0.5, 1.9, 2.1, 0.01, TIMING_GOES_ON, 0, 0},
-        {"tight for so many budgets", 5, 3, 1.9, 2.1, 0.01, TIMING_ENOUGH, 0, 0},
-        {"never as wide as that", 9, 29, 1, 3, 0.01, TIMING_GOES_ON, 0, 0},
-        {"spent", 9, 31, 1, 3, 0.01, TIMING_ENOUGH, 0, 0},
-        {"spent, but too few", 4, 31, 1, 3, 0.01, TIMING_GOES_ON, 0, 0},
-        {"far slower", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 0, 0},
-        {"far slower, but too few", 2, 1.1, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0, 0},
-        {"far slower, but soon", 3, 0.9, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0, 0},
-        {"perhaps not far slower", 3, 1.1, 0.01, 0.11, 0.01, TIMING_GOES_ON, 0, 0},
-        {"far slower, and starved", 3, 1.1, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0.4, 1.5},
-        {"far slower, and hardly delayed", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 0.3, 1.5},
-        {"far slower, by many threads", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 9, 1.6},
+        {"tight", 5, 0.1, 1.99, 2.01, 0.01, TIMING_ENOUGH, 0, 0, 0},
+        {"tight, but too few", 4, 0.1, 1.99, 2.01, 0.01, TIMING_GOES_ON, 0, 0, 0},
+        {"tight, but not plausible", 5, 0.1, 1.99, 2.01, 0.6, TIMING_GOES_ON, 0, 0, 0},
+        {"tight, but contended", 5, 0.1, 1.99, 2.01, 0.01, TIMING_GOES_ON, 0, 0, 0.5},
+        {"not tight yet", 5, 0.5, 1.9, 2.1, 0.01, TIMING_GOES_ON, 0, 0, 0},
+        {"tight for so many budgets", 5, 3, 1.9, 2.1, 0.01, TIMING_ENOUGH, 0, 0, 0},
+        {"never as wide as that", 9, 29, 1, 3, 0.01, TIMING_GOES_ON, 0, 0, 0},
+        {"spent", 9, 31, 1, 3, 0.01, TIMING_ENOUGH, 0, 0, 0},
+        {"spent, but too few", 4, 31, 1, 3, 0.01, TIMING_GOES_ON, 0, 0, 0},
+        {"far slower", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 0, 0, 0},
+        {"far slower, but too few", 2, 1.1, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0, 0, 0},
+        {"far slower, but soon", 3, 0.9, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0, 0, 0},
+        {"perhaps not far slower", 3, 1.1, 0.01, 0.11, 0.01, TIMING_GOES_ON, 0, 0, 0},
+        {"far slower, and starved", 3, 1.1, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0.4, 1.5, 0},
+        {"far slower, and hardly delayed", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 0.3, 1.5, 0},
+        {"far slower, by many threads", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 9, 1.6, 0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct sampling sampling = {0};
@@ -71,6 +73,7 @@ TEST(ends)
             .processors = 2,
         };
         take_samples(&sampling, rows[i].count, rows[i].overhead_ms, 0, 0.51);
+        sampling.waited_ms = sampling.waited_part = rows[i].waited;
         if (timing_trust_end(&progress) != rows[i].end)
             fail_msg("%s: %d", rows[i].what, timing_trust_end(&progress));
         sampling_deinit(&sampling);
@@ -80,6 +83,8 @@ TEST(ends)
 #define TOO_BUSY                                                                                   \
     "the machine was too busy to time it: the dispatch overhead took too long, or varied"
 #define BUSY "the machine was busy while this was timed: expect it to scatter"
+#define CONTENDED                                                                                  \
+    "other programs had the processors: for 26 % of its time the reference waited for them"
 #define TOO_FAST                                                                                   \
     "its median of 0.501000 ms is below the 0.502000 ms that this machine needs at the very "      \
     "least for the problem's bytes and operations"
@@ -94,11 +99,12 @@ static const struct row {
     size_t ahead;
     bool least, slower, drifts;
     double low, high; /* of the speedup */
+    double waited_ms, waited_part;
     const char *code; /* of a violation; NULL: none */
     bool meaningless;
     const char *says; /* the evidence or the note; NULL: none */
 } cases[] = {
-    {"quiet", 0.01, 0, 0.51, 0.01, 0, false, false, false, 1.9, 2.1, NULL, false, NULL},
+    {"quiet", 0.01, 0, 0.51, 0.01, 0, false, false, false, 1.9, 2.1, 0, 0, NULL, false, NULL},
     {"as fast as can be", .floor_ms = 0.5005},
     {"too fast", .floor_ms = 0.502, .code = "H28", .says = TOO_FAST},
     {"an overhead above the call", .overhead_ms = 0.6, .floor_ms = 0.505, .meaningless = true,
@@ -128,6 +134,13 @@ static const struct row {
     {"wide", .low = 1, .high = 3, .meaningless = true,
      .says = "after 10 pairs its speedup is somewhere between 1 and 3: wider than timing.widest "
              "allows"},
+    {"others have the processors", .waited_ms = 0.26, .waited_part = 0.26, .meaningless = true,
+     .says = CONTENDED},
+    {"they have them for moments", .waited_ms = 0.24, .waited_part = 0.9},
+    {"they have them for a small part", .waited_ms = 9, .waited_part = 0.24},
+    {"they have them, of a GPU's host", .waited_ms = 9, .waited_part = 0.9, .drifts = true},
+    {"they have them, and it is far slower", .waited_ms = 9, .waited_part = 0.9, .slower = true,
+     .low = 0.01, .high = 0.05, .says = ENDED},
     {"not as wide", .low = 1.6, .high = 2.4},
     {"wide and busy", .step_ms = 0.03, .low = 1, .high = 3, .meaningless = true,
      .says = "after 10 pairs its speedup is somewhere between 1 and 3: wider than timing.widest "
@@ -149,6 +162,8 @@ static int judge_row(const struct row *row, struct verdict *verdict)
     sampling.ahead = row->ahead;
     sampling.most_ahead_ms = 0.25;
     sampling.slower = row->slower;
+    sampling.waited_ms = row->waited_ms;
+    sampling.waited_part = row->waited_part;
     stats_summary(sampling.scratch + PAIRS, PAIRS, &timed.candidate);
     timed.speedup.low = or_quiet(row->low, quiet->low);
     timed.speedup.high = or_quiet(row->high, quiet->high);

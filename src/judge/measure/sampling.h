@@ -26,6 +26,8 @@ struct sampling {
     bool drifts; /* the overhead: on a GPU */
     bool least;  /* only as much is taken off as every call takes: PyTorch on the CPU */
     bool slower; /* sampling ended early: timing.stop_slower */
+    /* For each pair the reference's threads wanted processors and had none; of all such time. */
+    double waited_ms, waited_part;
     /* of sampling_take_off */
     struct summary cost; /* of `overhead` */
 };

@@ -140,24 +140,45 @@ static int stop_short(struct trials *trials, const struct trial *trial)
     return 0;
 }
 
-static bool is_enough(const struct trials *trials, struct sampling *sampling, double budgets,
-                      const struct processor_use *before)
+/* How the processors were used before the first pair. */
+struct processor_uses {
+    struct processor_use candidate, reference;
+};
+
+static struct processor_uses uses_now(const struct trials *trials)
 {
-    const struct child *child = trials->candidate;
-    struct processor_use use = budgets > 1 ? processor_time_threads(child->process.pid) : *before;
+    return (struct processor_uses){
+        .candidate = processor_time_threads(trials->candidate->process.pid),
+        .reference = processor_time_threads(trials->reference->child.process.pid),
+    };
+}
+
+static bool is_enough(const struct trials *trials, struct sampling *sampling, double budgets,
+                      const struct processor_uses *first)
+{
     const struct timing_settings *timing = timing_settings(trials->job->settings);
-    struct timing_progress progress = {.sampling = sampling,
-                                       .settings = timing,
-                                       .target = trials->gpu ? timing->gpu_target : timing->target,
-                                       .budgets = budgets,
-                                       .used_ms = (double)(use.used_ns - before->used_ns) * 1e-6,
-                                       .delayed_ms = (double)(use.delayed_ns - before->delayed_ns) *
-                                                     1e-6,
-                                       .processors = child_processors(child)};
+    const struct processor_use *before = &first->candidate;
+    struct processor_uses now = *first;
+    if (sampling->count >= (size_t)timing->min_samples || budgets > 1)
+        now = uses_now(trials);
+    double waited_ns = (double)(now.reference.delayed_ns - first->reference.delayed_ns);
+    double used_ns = (double)(now.reference.used_ns - first->reference.used_ns);
+    sampling->waited_ms = waited_ns * 1e-6 / (double)sampling->count;
+    sampling->waited_part = waited_ns > 0 ? waited_ns / (waited_ns + used_ns) : 0;
+    struct timing_progress progress = {
+        .sampling = sampling,
+        .settings = timing,
+        .target = trials->gpu ? timing->gpu_target : timing->target,
+        .budgets = budgets,
+        .used_ms = (double)(now.candidate.used_ns - before->used_ns) * 1e-6,
+        .delayed_ms = (double)(now.candidate.delayed_ns - before->delayed_ns) * 1e-6,
+        .processors = child_processors(trials->candidate)};
     const double *reference;
     const double *candidate;
     sampling_take_off(sampling, &reference, &candidate);
     stats_ratio(reference, candidate, sampling->count, &progress.speedup);
+    log_write(LOG_LEVEL_DEBUG, "timing", "waited %.4f ms a pair, %.3f", sampling->waited_ms,
+              sampling->waited_part);
     enum timing_end end = timing_trust_end(&progress);
     sampling->slower = end == TIMING_SLOWER;
     return end != TIMING_GOES_ON;
@@ -205,7 +226,7 @@ static int sample_case(struct trials *trials, struct trial *trial, struct sampli
     size_t fewest = (size_t)timing_settings(trials->job->settings)->min_samples;
     bool shortens = trials->job->problem->format == PROBLEM_NATIVE && trial->slots > 1;
     size_t short_at = 1 + clock_secret() % fewest;
-    struct processor_use before = processor_time_threads(trials->candidate->process.pid);
+    struct processor_uses first = uses_now(trials);
     int64_t start_ns = clock_now_ns();
     struct timing_turn turn = {.since_ns = start_ns};
     bool enough = false;
@@ -218,7 +239,7 @@ static int sample_case(struct trials *trials, struct trial *trial, struct sampli
                 return -1;
         }
         clocks_look(clocks);
-        enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms, &before);
+        enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms, &first);
         if (!enough && let_others_in(trials, trial, &turn, &start_ns) < 0)
             return -1;
     }

@@ -6,13 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUDGETS_MAX 30     /* that may be spent on an interval that stays wide */
-#define SLOWER_SAMPLES 3   /* with which an interval may say that a candidate is far slower */
-#define STARVED_PART 0.25  /* of its calls' time, that a candidate wanted processors and had none */
-#define BUSY_US 25.0       /* scatter that says: something else was running */
-#define BUSY_PART 0.02     /* of a call's time, that it is as well */
-#define LEAST_PART 0.5     /* of the shortest overhead that was seen: less takes no call */
-#define SENTENCE_BYTES 320 /* of a row, with its end */
+#define BUDGETS_MAX 30    /* that may be spent on an interval that stays wide */
+#define SLOWER_SAMPLES 3  /* with which an interval may say that a candidate is far slower */
+#define STARVED_PART 0.25 /* of its calls' time, that a candidate wanted processors and had none */
+#define CONTENDED_MS 0.25 /* for each pair, and */
+#define CONTENDED_PART 0.25 /* of its time, that a reference waits for processors */
+#define BUSY_US 25.0        /* scatter that says: something else was running */
+#define BUSY_PART 0.02      /* of a call's time, that it is as well */
+#define LEAST_PART 0.5      /* of the shortest overhead that was seen: less takes no call */
+#define SENTENCE_BYTES 320  /* of a row, with its end */
 
 /* Whether the candidate's calls had an overhead like the reference's: no quarter of them is shorter
  * than that alone, and a wait that some did not have is little beside what is left of either's. On
@@ -25,6 +27,14 @@ static bool overhead_is_plausible(const struct sampling *sampling)
                           stats_median(sampling->scratch + sampling->capacity, sampling->count));
     return candidate.quartile1 >= sampling->cost.quartile1 - SAMPLING_RESOLUTION_MS &&
            sampling_waited_ms(sampling) <= fmax(left_ms / 2, BUSY_US * 1e-3);
+}
+
+/* A reference of several threads takes longer on a busy machine than a candidate of one, which need
+ * not wait for its others. On a GPU what is waited for is part of the overhead. */
+static bool is_contended(const struct sampling *sampling)
+{
+    return !sampling->drifts && sampling->waited_ms > CONTENDED_MS &&
+           sampling->waited_part > CONTENDED_PART;
 }
 
 /* --- when sampling ends ------------------------------------------------------------------------*/
@@ -40,7 +50,7 @@ static bool is_tight(const struct timing_progress *progress)
 {
     double wanted = fmin(progress->target * fmax(progress->budgets, 1), progress->settings->widest);
     return are_fewest(progress) && stats_tight(&progress->speedup, wanted) &&
-           overhead_is_plausible(progress->sampling);
+           overhead_is_plausible(progress->sampling) && !is_contended(progress->sampling);
 }
 
 static bool is_spent(const struct timing_progress *progress)
@@ -139,6 +149,15 @@ static bool is_implausible(const struct timing_facts *facts, char *sentence)
     return !overhead_is_plausible(facts->sampling);
 }
 
+static bool was_contended(const struct timing_facts *facts, char *sentence)
+{
+    snprintf(sentence, SENTENCE_BYTES,
+             "other programs had the processors: for %.0f %% of its time the reference waited for "
+             "them",
+             facts->sampling->waited_part * 100);
+    return !facts->sampling->slower && is_contended(facts->sampling);
+}
+
 static bool was_busy(const struct timing_facts *facts, char *sentence)
 {
     snprintf(sentence, SENTENCE_BYTES,
@@ -188,6 +207,7 @@ static const struct {
     {VIOLATION, "H27", was_continued},
     {VIOLATION, "H27", is_shorter_than_any},
     {NOT_MEANINGFUL, NULL, is_implausible},
+    {NOT_MEANINGFUL, NULL, was_contended},
     {NOTE, NULL, was_busy},
     {NOTE, NULL, ended_early},
     {NOT_MEANINGFUL, NULL, is_below_scatter},

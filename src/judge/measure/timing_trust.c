@@ -207,11 +207,11 @@ static const struct {
     {VIOLATION, "H27", was_continued},
     {VIOLATION, "H27", is_shorter_than_any},
     {NOT_MEANINGFUL, NULL, is_implausible},
-    {NOT_MEANINGFUL, NULL, was_contended},
     {NOTE, NULL, was_busy},
     {NOTE, NULL, ended_early},
     {NOT_MEANINGFUL, NULL, is_below_scatter},
     {NOT_MEANINGFUL, NULL, is_wide},
+    {NOT_MEANINGFUL, NULL, was_contended},
 };
 
 /* In front of what other cases and rows say. */

@@ -63,17 +63,18 @@ static bool copy_samples(const struct child *child, const struct gpu_addresses *
 _Static_assert(CHILD_SAMPLES <= GPU_ADDRESSES && CHILD_SAMPLE_BYTES <= GPU_ADDRESS_BYTES,
                "samples of a GPU are gathered at once");
 
-/* False: some lie where it has announced no memory. */
-static bool peek_on_gpu(struct child *child, const struct wire_output *outputs,
-                        struct child_sample samples[CHILD_SAMPLES])
+/* A sample that lies where it has announced no memory; NULL: none does. */
+static const struct child_sample *peek_on_gpu(struct child *child,
+                                              const struct wire_output *outputs,
+                                              struct child_sample samples[CHILD_SAMPLES])
 {
-    bool announced = true;
+    const struct child_sample *hidden = NULL;
     struct gpu_addresses places = {0};
     struct err ignored;
     char *into = child->outputs.pinned;
     for (int i = 0; i < CHILD_SAMPLES; i++) {
         cuda_at start = samples[i].taken ? output_at(child, &outputs[samples[i].output]) : 0;
-        announced &= start != 0 || !samples[i].taken;
+        hidden = samples[i].taken && start == 0 ? &samples[i] : hidden;
         samples[i].taken = start != 0;
         places.at[i] = start + samples[i].offset;
         places.bytes[i] = start ? (uint32_t)samples[i].bytes : 0;
@@ -85,7 +86,7 @@ static bool peek_on_gpu(struct child *child, const struct wire_output *outputs,
         if (samples[i].taken)
             memcpy(samples[i].data, into + (size_t)i * GPU_ADDRESS_BYTES, samples[i].bytes);
     }
-    return announced;
+    return hidden;
 }
 
 void child_forget_outputs(struct child *child)
@@ -116,7 +117,7 @@ void child_take_samples(struct child *child)
     struct wire_output outputs[WIRE_OUTPUTS];
     uint32_t count = list_outputs(child, outputs);
     uint64_t state = clock_secret();
-    child->outputs.hidden = false;
+    child->outputs.hidden = NULL;
     for (int i = 0; i < CHILD_SAMPLES; i++) {
         struct child_sample *sample = &samples[i];
         sample->taken = false;
@@ -137,10 +138,10 @@ void child_take_samples(struct child *child)
         int result = peek_on_host(child, &outputs[sample->output], sample->offset, sample->data,
                                   sample->bytes);
         sample->taken = result == 0;
-        child->outputs.hidden = result == ERR_PROTOCOL;
+        child->outputs.hidden = result == ERR_PROTOCOL ? sample : NULL;
     }
     if (child->gpu)
-        child->outputs.hidden = !peek_on_gpu(child, outputs, samples);
+        child->outputs.hidden = peek_on_gpu(child, outputs, samples);
 }
 
 /* What lies there now; the mirror, where it has just been brought up to date. */
@@ -157,13 +158,25 @@ static void peek_again(struct child *child, bool on_gpu, const struct wire_outpu
                                         samples[i].data, samples[i].bytes) == 0;
 }
 
+/* One that lies nowhere still is no late one: it cannot be read, which is said when it is. */
+static bool came_to_light(struct child *child, const struct wire_output *outputs, uint32_t count)
+{
+    const struct child_sample *hidden = child->outputs.hidden;
+    unsigned char ignored[CHILD_SAMPLE_BYTES];
+    if (hidden->output >= count)
+        return true;
+    const struct wire_output *output = &outputs[hidden->output];
+    return child->gpu ? output_at(child, output) != 0
+                      : peek_on_host(child, output, hidden->offset, ignored, hidden->bytes) == 0;
+}
+
 bool child_samples_changed(struct child *child, bool on_gpu)
 {
     struct wire_output outputs[WIRE_OUTPUTS];
     struct child_sample now[CHILD_SAMPLES];
     uint32_t count = list_outputs(child, outputs);
     if (child->outputs.hidden)
-        return true;
+        return came_to_light(child, outputs, count);
     memcpy(now, child->outputs.samples, sizeof now);
     for (int i = 0; i < CHILD_SAMPLES; i++)
         now[i].taken &= now[i].output < count;

@@ -43,7 +43,7 @@ struct child_sample {
 struct child_outputs {
     struct wire_done done;                      /* what it said of them */
     struct child_sample samples[CHILD_SAMPLES]; /* taken on the clock */
-    bool hidden;                                /* some lay where nothing could be read then */
+    const struct child_sample *hidden;          /* lay where nothing could be read; NULL: none */
     void *pinned;                               /* host memory that the GPU writes samples to */
     char *buffers[WIRE_OUTPUTS];                /* copies of torch outputs */
     size_t buffer_bytes[WIRE_OUTPUTS];
@@ -58,8 +58,8 @@ void child_forget_outputs(struct child *child);
 NODISCARD int child_prepare_samples(struct child *child, struct err *err);
 /* Samples at random places of random outputs, which the judge draws after DONE. */
 void child_take_samples(struct child *child);
-/* Whether they differ from what lies there now, or could not be read. `on_gpu`: look at the GPU's
- * memory, although there is a mirror. */
+/* Whether they differ from what lies there now, or can be read only now. `on_gpu`: look at the
+ * GPU's memory, although there is a mirror. */
 bool child_samples_changed(struct child *child, bool on_gpu);
 
 /* By how much a child's copies grow when they take outputs like those of `of`, which may be itself:

@@ -286,6 +286,16 @@ def sample(server, sampler, number=None, tokens=TEXT[:4], count=1, **more):
     return server.must("asample", body)
 
 
+def alike(one, other):
+    """But for the last digits of numbers: how rows are multiplied together changes them, on some
+    processors."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return one == (pytest.approx(other, abs=1e-5) if isinstance(one, float) else other)
+
+
 def test_samplers_are_frozen(server):
     """A step after it changes nothing; a base sampler beside it has the base's weights."""
     session = server.session()
@@ -297,10 +307,10 @@ def test_samplers_are_frozen(server):
     frozen = saved["sampling_session_id"]
     scores = {"prompt_logprobs": True, "topk_prompt_logprobs": 3}
     before = server.result(sample(server, frozen, 1, count=2, **scores))
-    assert before == server.result(sample(server, base, 1, count=2, **scores))  # B is 0
+    assert alike(before, server.result(sample(server, base, 1, count=2, **scores)))  # B is 0
     server.do("forward_backward", pass_of(model, 2, text_datum(TEXT)))
     server.do("optim_step", step_of(model, 3))
-    assert server.result(sample(server, frozen, 2, count=2, **scores)) == before
+    assert alike(server.result(sample(server, frozen, 2, count=2, **scores)), before)
     body = {"model_id": model, "seq_id": 4, "path": "named"}
     path = server.do("save_weights_for_sampler", body)["path"]
     trained = server.sampler_of(session, 2, model_path=path)

@@ -34,7 +34,12 @@ Batch/NumGroups Batch/NumTrajectories Timing/Total Timing/Rollout Timing/Assembl
 Timing/Train Timing/Save_Checkpoint Counts/format_ok Counts/compiled Counts/correct
 RewardComponents/Correctness RewardComponents/Total""".split()
 EVALUATED = "Pass@1 CompileRate CorrectRate Fast1x Fast2x".split()
-SPEEDUPS = ["Kernel/MeanSpeedup", "Eval/MeanSpeedup", "Eval/GeometricMeanSpeedup"]
+# On a busy machine no speedup of calls this small means anything, and none is logged.
+SPEEDUPS = {
+    "Kernel/MeanSpeedup": "kernel/mean_speedup",
+    "Eval/MeanSpeedup": "eval/mean_speedup",
+    "Eval/GeometricMeanSpeedup": "eval/geometric_mean_speedup",
+}
 
 
 def lines(path):
@@ -134,7 +139,8 @@ def test_documented_tags_are_there(run):
     for tag in EVALUATED:
         assert len(tags[f"Eval/{tag}"]) >= 2, tag
     if run == "timed":
-        assert not [tag for tag in SPEEDUPS if tag not in tags]
+        logged = {name for line in metrics(run) for name in line}
+        assert not [tag for tag, name in SPEEDUPS.items() if (name in logged) != (tag in tags)]
 
 
 # --- histograms, texts, settings -----------------------------------------------------------------
@@ -152,7 +158,9 @@ def test_histograms(run, event_files):
     advantages = [event.step for event in event_files[run]["."].Histograms("Distributions/Advantages")]
     logged = [line["step"] for line in metrics(run) if "advantage/mean" in line]
     assert advantages == logged
-    assert ("Distributions/Speedups" in event_files[run]["."].Tags()["histograms"]) == (run == "timed")
+    speedups = any("kernel/mean_speedup" in line for line in metrics(run))
+    assert ("Distributions/Speedups" in event_files[run]["."].Tags()["histograms"]) == speedups
+    assert not speedups or run == "timed"
 
 
 def texts(events, tag):

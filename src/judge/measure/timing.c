@@ -159,7 +159,8 @@ static bool is_enough(const struct trials *trials, struct sampling *sampling, do
     const struct timing_settings *timing = timing_settings(trials->job->settings);
     const struct processor_use *before = &first->candidate;
     struct processor_uses now = *first;
-    if (sampling->count >= (size_t)timing->min_samples || budgets > 1)
+    bool decides = !sampling->drifts && sampling->count >= (size_t)timing->min_samples;
+    if (decides || budgets > 1)
         now = uses_now(trials);
     double waited_ns = (double)(now.reference.delayed_ns - first->reference.delayed_ns);
     double used_ns = (double)(now.reference.used_ns - first->reference.used_ns);

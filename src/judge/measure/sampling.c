@@ -1,25 +1,27 @@
 #include "judge/measure/sampling.h"
 
-#include "base/array.h"
 #include "base/mem.h"
 
 #include <math.h>
+#include <string.h>
 
-#define ARRAYS 8       /* of doubles, in units of the capacity */
-#define UNSETTLED 0.85 /* of what the reference took at the least so far */
+#define MEASURED (4 + 2 * SAMPLING_AROUND) /* arrays of doubles; the scratch takes two more */
+#define UNSETTLED 0.85                     /* of what the reference took at the least so far */
 
 void sampling_init(struct sampling *sampling, size_t capacity)
 {
-    double *memory = mem_alloc(capacity * (ARRAYS * sizeof *memory + sizeof(bool)));
+    double *memory = mem_alloc(capacity * ((MEASURED + 2) * sizeof *memory + sizeof(bool)));
     *sampling = (struct sampling){.reference = memory,
                                   .candidate = memory + capacity,
                                   .overhead = memory + 2 * capacity,
                                   .issue = memory + 3 * capacity,
-                                  .around = memory + 4 * capacity,
-                                  .candidate_around = memory + 5 * capacity,
-                                  .scratch = memory + 6 * capacity,
-                                  .candidate_first = (bool *)(memory + ARRAYS * capacity),
+                                  .scratch = memory + MEASURED * capacity,
+                                  .candidate_first = (bool *)(memory + (MEASURED + 2) * capacity),
                                   .capacity = capacity};
+    for (size_t kind = 0; kind < SAMPLING_AROUND; kind++) {
+        sampling->around[kind] = memory + (4 + 2 * kind) * capacity;
+        sampling->candidate_around[kind] = memory + (5 + 2 * kind) * capacity;
+    }
 }
 
 void sampling_deinit(struct sampling *sampling)
@@ -35,16 +37,15 @@ static double own_ms(const struct sampling *sampling, size_t i)
 
 void sampling_settle(struct sampling *sampling)
 {
-    double *arrays[] = {sampling->reference, sampling->candidate, sampling->overhead,
-                        sampling->issue,     sampling->around,    sampling->candidate_around};
     double least_ms = INFINITY;
     size_t last = sampling->count - 1;
     for (size_t i = 0; i < last; i++)
         least_ms = fmin(least_ms, own_ms(sampling, i));
     if (!sampling->drifts || last == 0 || own_ms(sampling, last) >= least_ms * UNSETTLED)
         return;
-    for (size_t i = 0; i < COUNT(arrays); i++)
-        arrays[i][0] = arrays[i][last];
+    for (double *array = sampling->reference; array < sampling->scratch;
+         array += sampling->capacity)
+        array[0] = array[last];
     sampling->candidate_first[0] = sampling->candidate_first[last];
     sampling->count = 1;
     sampling->ahead = 0;
@@ -78,20 +79,32 @@ static double overhead_near(const struct sampling *sampling, size_t i)
     return of_three(all[first], all[first + 1], all[first + 2]);
 }
 
+/* What the candidate took longer around its calls than the reference, into late_ms. Each kind is
+ * held against the reference's own: a candidate that stops sooner may not wait longer for samples. */
+static void sampling_late(const struct sampling *sampling, double *late_ms)
+{
+    memset(late_ms, 0, sampling->count * sizeof *late_ms);
+    for (size_t kind = 0; kind < SAMPLING_AROUND; kind++) {
+        struct summary around;
+        stats_summary(sampling->around[kind], sampling->count, &around);
+        double expected_ms = 2 * around.quartile3 - around.quartile1;
+        for (size_t i = 0; i < sampling->count; i++)
+            late_ms[i] += fmax(sampling->candidate_around[kind][i] - expected_ms, 0);
+    }
+}
+
 /* Into scratch: reference first, candidate behind it. */
 void sampling_take_off(struct sampling *sampling, const double **reference,
                        const double **candidate)
 {
     double *into = sampling->scratch;
-    struct summary around;
+    double *late_ms = into + sampling->capacity;
     stats_summary(sampling->overhead, sampling->count, &sampling->cost);
-    stats_summary(sampling->around, sampling->count, &around);
-    double expected_ms = 2 * around.quartile3 - around.quartile1; /* anything above is its own */
+    sampling_late(sampling, late_ms);
     for (size_t i = 0; i < sampling->count; i++) {
-        double late_ms = fmax(sampling->candidate_around[i] - expected_ms, 0);
         double cost_ms = overhead_near(sampling, i);
         into[i] = fmax(sampling->reference[i] - cost_ms, SAMPLING_RESOLUTION_MS);
-        into[sampling->capacity + i] = fmax(sampling->candidate[i] + late_ms - cost_ms,
+        into[sampling->capacity + i] = fmax(sampling->candidate[i] + late_ms[i] - cost_ms,
                                             SAMPLING_RESOLUTION_MS);
     }
     stats_level(into, sampling->candidate_first, sampling->count);

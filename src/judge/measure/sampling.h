@@ -11,13 +11,16 @@
 
 #define SAMPLING_RESOLUTION_MS 1e-3 /* scatter of the dispatch overhead: no time is below it */
 
+/* What is on no clock, and may all be spent on the call's work: bringing the inputs until CALL is
+ * sent, taking samples of the answer, and from then on until the last thread has stopped. */
+enum { AROUND_INPUTS, AROUND_SAMPLES, AROUND_STOP, SAMPLING_AROUND };
+
 /* Times in ms, one of each kind a pair. */
 struct sampling {
     double *reference, *candidate; /* whole calls */
     double *overhead;              /* of the reference's call */
     double *issue;                 /* how long it took the reference to issue it; 0: not known */
-    double *around;                /* how long bringing its inputs and taking samples took */
-    double *candidate_around;
+    double *around[SAMPLING_AROUND], *candidate_around[SAMPLING_AROUND];
     double *scratch;       /* 2 * capacity */
     bool *candidate_first; /* the pair's order */
     size_t count, capacity;

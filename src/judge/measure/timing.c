@@ -85,12 +85,13 @@ static uint32_t warm_ups_after(const struct trials *trials, const struct trial *
     return (uint32_t)fmax(1, fmin(count, warming->most));
 }
 
-/* What is on no clock: until CALL was sent, and from DONE until the last thread has stopped. All of
- * it may be spent on the call's work, so what a candidate takes longer than its reference is its
- * own. Threads that spin take a moment to stop, which is free. */
-static double around_ms(const struct child_time *time, double free_stop_ms)
+/* Threads that spin take a moment to stop, which is free. */
+static void keep_around(double *const around[], size_t at, const struct child_time *time,
+                        double free_stop_ms, double calls)
 {
-    return time->inputs_ms + time->sample_ms + fmax(time->stop_ms - free_stop_ms, 0);
+    around[AROUND_INPUTS][at] = time->inputs_ms / calls;
+    around[AROUND_SAMPLES][at] = time->sample_ms / calls;
+    around[AROUND_STOP][at] = fmax(time->stop_ms - free_stop_ms, 0) / calls;
 }
 
 /* Of two pairs that follow each other the first order is drawn, the second is the other one. */
@@ -107,8 +108,8 @@ static int sample_pair(struct trials *trials, struct trial *trial, struct sampli
     sampling->candidate[at] = (candidate.ms - candidate.inputs_ms) / calls;
     sampling->overhead[at] = sampling->reference[at] - reference.own_ms / calls;
     sampling->issue[at] = reference.issue_ms / calls;
-    sampling->around[at] = around_ms(&reference, 0) / calls;
-    sampling->candidate_around[at] = around_ms(&candidate, STOP_MS) / calls;
+    keep_around(sampling->around, at, &reference, 0, calls);
+    keep_around(sampling->candidate_around, at, &candidate, STOP_MS, calls);
     log_write(LOG_LEVEL_DEBUG, "timing",
               "%u calls, inputs+rest/own/issue/samples/stop ms: "
               "reference %.4f+%.4f/%.4f/%.4f/%.4f/%.4f, candidate %.4f+%.4f/%.4f/%.4f/%.4f%s",

@@ -11,11 +11,11 @@
  * GPU: of three neighbouring pairs; of PyTorch calls on the CPU, which a candidate's own process
  * could make cheaper: its least value) is taken off both children.
  *
- * Two things around that are on the clock, too, as far as they take longer than with the reference:
- * taking samples of the answer (if a child says DONE too early, sampling waits for it or detects a
- * late write), and on a GPU, where one interval takes many calls, bringing their inputs. A stopped
- * process's kernels run on there, and contexts take turns: a candidate that works as soon as inputs
- * arrive makes the rest of them arrive later.
+ * Three things around that are on the clock, too, each as far as it takes longer than with the
+ * reference: taking samples of the answer (if a child says DONE too early, sampling waits for it or
+ * detects a late write); from then on, stopping its last thread; and on a GPU, where one interval
+ * takes many calls, bringing their inputs. A stopped process's kernels run on there, and contexts
+ * take turns: a candidate that works as soon as inputs arrive makes the rest of them arrive later.
  *
  * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
  * time as tight as the target, within two budgets twice as wide, and so on up to timing.widest,

@@ -47,24 +47,36 @@ int decoys_call(struct trials *trials, bool *same)
 }
 
 /* Calls with its extensions, without, and of nothing at all, by turns: the quickest of each. The
- * first one without replaces them, too. */
-static const uint32_t share_modes[] = {WIRE_RUN, WIRE_LEAVE_OUT, WIRE_NOTHING};
+ * first one without replaces them, too. A call drops on the clock what the last one answered, so a
+ * call of nothing lies before either, and two before the one of nothing that counts: the quickest. */
+enum { WITH, WITHOUT, NOTHING, SHARES };
 
-static int time_calls(struct trials *trials, double least_ms[COUNT(share_modes)], struct err *err)
+static const struct {
+    uint32_t mode;
+    size_t share;
+} share_turns[] = {{WIRE_RUN, WITH},
+                   {WIRE_NOTHING, NOTHING},
+                   {WIRE_LEAVE_OUT, WITHOUT},
+                   {WIRE_NOTHING, NOTHING},
+                   {WIRE_NOTHING, NOTHING}};
+
+static int time_calls(struct trials *trials, double least_ms[SHARES], struct err *err)
 {
     const struct trial trial = {.layout = trials->reference->torch_layout,
                                 .limit = time_limit_call(trials->job->settings)};
     const int64_t begun_ns = clock_now_ns();
     struct child_time time = {0};
     int result = 0;
+    for (size_t share = 0; share < SHARES; share++)
+        least_ms[share] = INFINITY;
     for (int round = 0; round < SHARE_ROUNDS && result == 0; round++) {
         double most_ms = round < SHARE_ROUNDS_LEAST ? SHARE_LONG_MS : SHARE_MS;
         if (round > 0 && clock_ms_since(begun_ns) > most_ms)
             break;
-        for (size_t i = 0; i < COUNT(share_modes) && result == 0; i++) {
-            result = trial_in(trials, &trial, trials->candidate, share_modes[i], &time, err);
-            if (round == 0 || time.ms < least_ms[i])
-                least_ms[i] = time.ms; /* of a call that failed it is not read */
+        for (size_t i = 0; i < COUNT(share_turns) && result == 0; i++) {
+            result = trial_in(trials, &trial, trials->candidate, share_turns[i].mode, &time, err);
+            double *least = &least_ms[share_turns[i].share];
+            *least = result == 0 ? fmin(*least, time.ms) : *least;
         }
     }
     return result;
@@ -72,7 +84,7 @@ static int time_calls(struct trials *trials, double least_ms[COUNT(share_modes)]
 
 int decoys_share(struct trials *trials, double *share)
 {
-    double least_ms[COUNT(share_modes)] = {0};
+    double least_ms[SHARES];
     struct err err = {0};
     *share = NAN;
     if (!is_known(trials))
@@ -82,8 +94,8 @@ int decoys_share(struct trials *trials, double *share)
     trial_end(trials);
     if (result < 0)
         return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err) : 0;
-    double own_ms = fmax(least_ms[0] - least_ms[1], 0);
-    double rest_ms = fmax(least_ms[1] - least_ms[2], 0);
+    double own_ms = fmax(least_ms[WITH] - least_ms[WITHOUT], 0);
+    double rest_ms = fmax(least_ms[WITHOUT] - least_ms[NOTHING], 0);
     if (own_ms + rest_ms > 0)
         *share = own_ms / (own_ms + rest_ms);
     return 0;

@@ -115,7 +115,10 @@ void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
         order_workers(workers, count);
     for (size_t i = 0; i < count; i++) {
         processor = next_processor(affinity, processor);
-        pin_thread(workers[i].thread, processor);
+        if (i + 1 < (size_t)CPU_COUNT(&affinity->usable))
+            pin_thread(workers[i].thread, processor);
+        else
+            sched_setaffinity(workers[i].thread, sizeof affinity->usable, &affinity->usable);
         sched_setscheduler(workers[i].thread, SCHED_OTHER, &(struct sched_param){0});
     }
     mem_free(workers);

@@ -47,8 +47,8 @@ int decoys_call(struct trials *trials, bool *same)
 }
 
 /* Calls with its extensions, without, and of nothing at all, by turns: the quickest of each. The
- * first one without replaces them, too. A call drops on the clock what the last one answered, so a
- * call of nothing lies before either, and two before the one of nothing that counts: the quickest. */
+ * first without replaces them, too. A call drops on the clock what the last one answered: one of
+ * nothing lies before either, and before one that is of nothing itself. */
 enum { WITH, WITHOUT, NOTHING, SHARES };
 
 static const struct {

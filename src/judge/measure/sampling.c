@@ -80,7 +80,7 @@ static double overhead_near(const struct sampling *sampling, size_t i)
 }
 
 /* What the candidate took longer around its calls than the reference, into late_ms. Each kind is
- * held against the reference's own: a candidate that stops sooner may not wait longer for samples. */
+ * held against the reference's own: one that stops sooner has no more time for its samples. */
 static void sampling_late(const struct sampling *sampling, double *late_ms)
 {
     memset(late_ms, 0, sampling->count * sizeof *late_ms);

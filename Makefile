@@ -83,7 +83,7 @@ RL_LIBRARY := $(ROOT)/build/librl.a
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu dist wheel deb install uninstall clean help faults
+.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu compare dist wheel deb install uninstall clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -329,6 +329,10 @@ bench: setup ## measure speed and precision (bench/bench.py)
 	+@$(SUBMAKE) all $(addprefix $(ROOT)/build/,bench/handwritten bench/queue bench/http_load \
 		tests/server/http_echo)
 	@.venv/bin/python bench/bench.py
+
+compare: setup ## this judge and other projects' on the same cheats (bench/compare.py); needs a GPU
+	+@$(SUBMAKE) all
+	@python3 bench/compare.py $(COMPARE)
 
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation
 	+@$(SUBMAKE) all

@@ -83,7 +83,7 @@ RL_LIBRARY := $(ROOT)/build/librl.a
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu compare dist wheel deb install uninstall clean help faults
+.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu compare docs dist wheel deb install uninstall clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -226,7 +226,7 @@ setup: ## install what is missing (setup.sh)
 	@./setup.sh
 
 test: ## build, run every unit test and system test, print the counts
-	@./setup.sh gym
+	@./setup.sh gym docs
 	+@$(SUBMAKE) all tests
 	@scripts/test $(ROOT) $(TESTS)
 
@@ -333,6 +333,10 @@ bench: setup ## measure speed and precision (bench/bench.py)
 compare: setup ## this judge and other projects' on the same cheats (bench/compare.py); needs a GPU
 	+@$(SUBMAKE) all
 	@python3 bench/compare.py $(COMPARE)
+
+docs: ## the documentation as a site, build/site/index.html, with search and the Python package
+	@./setup.sh docs
+	@scripts/docs-site
 
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation
 	+@$(SUBMAKE) all

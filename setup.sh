@@ -5,7 +5,9 @@
 #   ./setup.sh lint    clang and its tools, too (make lint, make format, make fuzz)
 #   ./setup.sh browser Chromium, too: tests of the report's page, and scripts/screenshot
 #   ./setup.sh gym     .venv-gym, too: Gymnasium, verl, verifiers, OpenEnv, for their tests (make test)
+#   ./setup.sh docs    .venv-docs, too: what makes the documentation's site (make docs, make test)
 #
+# Several of these words may be given.
 # At a terminal it asks before it installs packages (YES=1: it does not). Run again, it looks and
 # leaves. What it cannot get it names in one line, and goes on: without PyTorch everything native
 # still works.
@@ -164,15 +166,43 @@ make_gym_venv() {
     rm -f "$log"
 }
 
-case ${1:-} in
-lint) packages+=("${lint_packages[@]}") ;;
-browser) packages+=("${browser_packages[@]}") ;;
-esac
+# mkdocs asks for no particular versions of what it needs itself.
+make_docs_venv() {
+    local folder=.venv-docs list=python/requirements-docs.txt stamp wanted log
+    stamp=$folder/requirements.sha256
+    wanted=$(sha256sum <$list)
+    [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] && $folder/bin/python -S -c '' 2>/dev/null && return
+    say "making $folder with $(grep -c == $list) Python packages"
+    rm -rf $folder
+    log=$(mktemp)
+    if python3 -m venv $folder >"$log" 2>&1 && $folder/bin/python -m pip install --quiet \
+        --disable-pip-version-check --retries 2 -r $list >>"$log" 2>&1; then
+        echo "$wanted" >$stamp
+    else
+        say "cannot make $folder: $(grep -m 1 '^ERROR: ' "$log" || tail -n 1 "$log")"
+    fi
+    rm -f "$log"
+}
+
+gym='' docs=''
+for word in "$@"; do
+    case $word in
+    lint) packages+=("${lint_packages[@]}") ;;
+    browser) packages+=("${browser_packages[@]}") ;;
+    gym) gym=1 ;;
+    docs) docs=1 ;;
+    *)
+        say "it knows lint, browser, gym and docs, not '$word'"
+        exit 2
+        ;;
+    esac
+done
 if command -v dpkg-query >/dev/null; then
     install_packages "${packages[@]}" "${test_packages[@]}"
 else
     say "not a Debian system; it must bring: ${packages[*]}"
 fi
 make_venv
-[ "${1:-}" = gym ] && make_gym_venv
+[ -n "$gym" ] && make_gym_venv
+[ -n "$docs" ] && make_docs_venv
 exit 0

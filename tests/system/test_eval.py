@@ -189,6 +189,14 @@ def test_table_without_a_terminal_has_no_escapes(warpgym):
     assert lines[-1].startswith("1 of 2 passed")
 
 
+def test_table_shows_no_way_out_of_the_batches_folder(warpgym, tmp_path):
+    write(tmp_path / "mine.c", wrong("relu").read_bytes())
+    line = {"problem": "relu", "candidate": "../mine.c"}
+    batch = write_lines(tmp_path / "batch" / "batch.jsonl", [line])
+    run = warpgym("eval", batch, expect=SOME_FAILED)
+    assert run.out.splitlines()[1].split()[:3] == ["relu", "mine.c", "wrong"]
+
+
 def test_quiet_prints_no_progress(warpgym):
     run = warpgym("eval", "-q", "--no-timing", "-p", "relu", fast("relu"), fast("relu"))
     assert run.status == PASSED and run.err == ""

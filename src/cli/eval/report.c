@@ -113,11 +113,19 @@ static void add_speedup(struct table *table, const struct verdict *verdict)
     add_times(table, verdict);
 }
 
+/* A batch's own folder says nothing in a path that leads out of it. */
+static const char *behind_last_parent(const char *path)
+{
+    for (const char *up; (up = strstr(path, "/../"));)
+        path = up + strlen("/../");
+    return path;
+}
+
 static void add_row(struct eval_report *report, const struct verdict *verdict)
 {
     struct table *table = report->table;
     bool passed = verdict->status == STATUS_PASSED;
-    const char *name = verdict->candidate_path;
+    const char *name = behind_last_parent(verdict->candidate_path);
     size_t length = strlen(name);
     char remark[512];
     table_cell(table, STYLE_NONE, "%s", verdict->problem_id);

@@ -93,7 +93,7 @@ static int busier_first(const void *left, const void *right)
 }
 
 /* Where not all get a processor of their own, threads that have computed go first: one that only
- * waits would take a processor from one that computes, which then shares the main thread's. */
+ * waits would take a processor from one that computes, which then shares another's. */
 static void order_workers(struct worker *workers, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -115,10 +115,9 @@ void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
         order_workers(workers, count);
     for (size_t i = 0; i < count; i++) {
         processor = next_processor(affinity, processor);
-        if (i + 1 < (size_t)CPU_COUNT(&affinity->usable))
-            pin_thread(workers[i].thread, processor);
-        else
-            sched_setaffinity(workers[i].thread, sizeof affinity->usable, &affinity->usable);
+        if (processor == affinity->processor)
+            processor = next_processor(affinity, processor);
+        pin_thread(workers[i].thread, processor);
         sched_setscheduler(workers[i].thread, SCHED_OTHER, &(struct sched_param){0});
     }
     mem_free(workers);

@@ -6,9 +6,9 @@
  * written lies in the caches that the child will use. The child's other threads get the other
  * processors, one each, as far as there are any: threads that were stopped together would otherwise
  * start on the processor they were stopped on, and a scheduler needs milliseconds to part them.
- * Those that have computed most come first; what is left over goes where the scheduler wants it,
- * because a thread that spins beside the main one takes its slice of every call. The main thread is
- * a batch process, so that it does not preempt its judge when it is thawed (sandbox/server.c).
+ * Those that have computed most come first; what is left over shares these processors, too, because
+ * a thread that spins beside the main one takes its slice of every call. The main thread is a batch
+ * process, so that it does not preempt its judge when it is thawed (sandbox/server.c).
  *
  *   pin ─┬► place ─ hurry ─ thaw ─ release_main ─ … DONE … ─ recall_main ─ freeze ─┬► unpin
  *        └──────────────────────────── for every call ◄────────────────────────────┘

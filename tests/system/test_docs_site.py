@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import browser
 import pytest
 from support import ROOT, TIMEOUT_S
 
@@ -69,3 +70,25 @@ def test_a_link_that_leads_nowhere(checkout):
     page.write_text(text, encoding="utf-8")
     assert done.returncode != 0
     assert "no-such-heading" in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(browser.PROGRAM is None, reason="chromium is not installed")
+def test_the_search_of_a_page_that_is_opened_as_a_file(checkout):
+    assert build(checkout).returncode == 0
+    page = checkout / "build" / "site" / "guide" / "install.html"
+    with browser.Browser() as chromium:
+        chromium.open(page.as_uri())
+        chromium.value(
+            """(() => {
+                const box = document.querySelector(".md-search__input");
+                box.focus();
+                box.value = "NVRTC";
+                box.dispatchEvent(new Event("keyup"));
+            })()"""
+        )
+        chromium.until("document.querySelectorAll('.md-search-result__item').length > 0")
+        assert chromium.value("document.querySelector('.md-search-result__link').href").startswith(
+            "file:"
+        )
+        assert not chromium.complaints
+        assert not [url for url in chromium.requests if not url.startswith(("file:", "data:"))]

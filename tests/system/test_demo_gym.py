@@ -13,12 +13,13 @@ CAUGHT = {
     ("gemm", 1): ("wrong", []),
     ("gemv", 0): ("runtime_error", []),
     ("transpose", 0): ("wrong", []),
-    ("row_sum", 1): ("wrong", []),
     ("rms_norm", 1): ("wrong", ["H08"]),
     ("gemm", 0): ("wrong", ["H15"]),
     ("conv1d", 1): ("wrong", ["H15"]),
     ("variance", 1): ("wrong", ["H15"]),
 }
+# Its thread writes 2 ms after the call. On a busy machine it has not been stopped by then.
+LATE = ("row_sum", 1)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,7 @@ def test_turns(played):
             assert turn["feedback"]
     assert len(found) == PROBLEMS * TURNS
     assert {place: found[place] for place in CAUGHT} == CAUGHT
+    assert found[LATE] in [("wrong", []), ("violation", ["H21"])]
     assert {status for status, _ in found.values()} > {"no_code", "compile_error", "load_error"}
 
 
@@ -55,7 +57,9 @@ def test_report(module_warpgym, played):
     assert report["turns"] == {"found": PROBLEMS * TURNS, "excluded": 0}
     figures = {(one["name"], one.get("p")): one["value"] for one in report["figures"]}
     assert figures["fast_p_problems", 0.0] == 1
-    assert figures["violation_rate", None] == len([1 for _, codes in CAUGHT.values() if codes]) / 80
+    turns = [turn for one in read_lines(played / "trajectories.jsonl") for turn in one["turns"]]
+    caught = sum(bool(turn["violations"]) for turn in turns)
+    assert figures["violation_rate", None] == caught / len(turns)
 
 
 @pytest.mark.skipif(not browser.PROGRAM, reason="chromium is not installed")

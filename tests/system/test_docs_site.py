@@ -80,10 +80,10 @@ def test_the_search_of_a_page_that_is_opened_as_a_file(checkout):
         chromium.open(page.as_uri())
         chromium.value(
             """(() => {
-                const box = document.querySelector(".md-search__input");
-                box.focus();
-                box.value = "NVRTC";
-                box.dispatchEvent(new Event("keyup"));
+                const input = document.querySelector(".md-search__input");
+                input.focus();
+                input.value = "NVRTC";
+                input.dispatchEvent(new Event("keyup"));
             })()"""
         )
         chromium.until("document.querySelectorAll('.md-search-result__item').length > 0")

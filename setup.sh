@@ -114,14 +114,16 @@ install_requirements() {
     return $missing
 }
 
+# Whether an environment FOLDER was made of what is WANTED now, and its Python starts.
+is_current() {
+    [ "$(cat "$1/requirements.sha256" 2>/dev/null)" = "$2" ] && "$1/bin/python" -S -c '' 2>/dev/null
+}
+
 make_venv() {
     local stamp wanted
     stamp=$venv/requirements.sha256
     wanted=$(sha256sum <"$requirements")
-    if [ -x $venv/bin/python ] && [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] &&
-        $venv/bin/python -S -c '' 2>/dev/null; then
-        return
-    fi
+    is_current $venv "$wanted" && return
     if ! python_usable; then
         install_packages python3 python3-venv
         hash -r
@@ -147,7 +149,7 @@ make_gym_venv() {
     local folder=.venv-gym lists=(python/requirements-gym.txt python/requirements-verifiers.txt)
     local stamp=$folder/requirements.sha256 wanted log
     wanted=$(cat "${lists[@]}" | sha256sum)
-    [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] && $folder/bin/python -S -c '' 2>/dev/null && return
+    is_current $folder "$wanted" && return
     [ -x $venv/bin/python ] || return
     say "making $folder with $(cat "${lists[@]}" | grep -c ==) Python packages; this takes a minute or two"
     rm -rf $folder
@@ -171,7 +173,7 @@ make_docs_venv() {
     local folder=.venv-docs list=python/requirements-docs.txt stamp wanted log
     stamp=$folder/requirements.sha256
     wanted=$(sha256sum <$list)
-    [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] && $folder/bin/python -S -c '' 2>/dev/null && return
+    is_current $folder "$wanted" && return
     say "making $folder with $(grep -c == $list) Python packages"
     rm -rf $folder
     log=$(mktemp)

@@ -25,7 +25,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from evaluation import ROOT, evaluate
+from evaluation import ROOT, evaluate, write_batch
 
 sys.path.append(str(ROOT / "tests" / "gpu"))
 import corpus  # noqa: E402
@@ -94,13 +94,9 @@ def ask(judge, checkout, one, problem, folder):
 
 def judge_here(pairs, folder):
     """Rows of this judge, from one batch, which all of its seconds are shared between."""
-    batch = folder / "batch.jsonl"
-    with batch.open("w", encoding="utf-8") as file:
-        for one, problem in pairs:
-            candidate = folder / f"{one.path.parent.name}_{one.path.name}"
-            candidate.write_text(one.text(), encoding="utf-8")
-            line = {"id": one.name, "problem": str(problem), "candidate": str(candidate)}
-            file.write(json.dumps(line) + "\n")
+    tasks = [(problem, one.path.name, one.text()) for one, problem in pairs]
+    batch, paths = write_batch(folder, tasks)
+    names = {str(path): one.name for path, (one, _) in zip(paths, pairs, strict=True)}
     start = time.monotonic()
     verdicts = evaluate("--jobs", "1", batch, count=len(pairs))
     seconds = (time.monotonic() - start) / max(1, len(verdicts))
@@ -109,7 +105,7 @@ def judge_here(pairs, folder):
         timing = verdict["timing"] or {}
         yield {
             "judge": OURS,
-            "candidate": verdict["id"],
+            "candidate": names[verdict["candidate"]["path"]],
             "seconds": seconds,
             "correct": passed,
             "speedup": timing.get("speedup") if passed else None,

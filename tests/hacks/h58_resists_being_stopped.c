@@ -1,7 +1,8 @@
 // problem: relu
 // catalogue: H58
-// expect: timeout
-// says: Threads of its own are in long system calls, which no stop interrupts: between calls they have the processors and the device.
+// expect: timeout|passed
+// speedup_below: 0.5
+// says: Threads of its own are in long system calls, which no stop interrupts: between calls they have the processors and the device. It is ended when they take long to stop, and where they stop sooner its call lasts until they do.
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/mman.h>

@@ -28,7 +28,8 @@ struct outcome {
     int signal;     /* 0 when it exited */
     bool timed_out; /* killed at timeout_ms */
     double elapsed_ms;
-    double waited_ms;  /* of these, until it could run, and while others had their turns */
+    /* of these, until it could run, while others had their turns, and without a processor */
+    double waited_ms;
     struct buf output; /* stdout and stderr together, bounded; outcome_deinit frees it */
 };
 

@@ -22,3 +22,13 @@ struct processor_use {
  * their delays. Zeros if the kernel does not say. */
 struct processor_use processor_time_first(pid_t pid);
 struct processor_use processor_time_threads(pid_t pid);
+/* The same of a process and all of its descendants, together with what those used that have ended
+ * and were waited for. Some 60 us a process. */
+struct processor_use processor_time_tree(pid_t pid);
+
+/* For how much of `elapsed_ns` between two looks at a tree other processes kept the processors from
+ * it. Where its own processes compete with each other, none of it is the others' doing. The kernel
+ * counts a wait when it is over: *idle_ns, at first 0, is what is not explained yet of the looks
+ * before, of which the last two seconds count. */
+int64_t processor_time_withheld(struct processor_use before, struct processor_use now,
+                                int64_t elapsed_ns, int64_t *idle_ns);

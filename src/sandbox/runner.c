@@ -5,6 +5,7 @@
 #include "base/fd_message.h"
 #include "base/mem.h"
 #include "sandbox/exec_message.h"
+#include "sandbox/processor_time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,8 @@
 #define SHORT_NICE 10 /* it can wait for a call that is timed on a GPU meanwhile, which is short */
 #define LONG_MS 1000  /* of a command: from then on it gets what processor time others leave */
 #define LONG_NICE 19
+#define SHARE_LOOK_NS INT64_C(1000000000) /* what others left of the processors */
+#define WITHHELD_NS INT64_C(120000000000) /* by which a busy machine moves a deadline, at most */
 
 static void describe_sandbox(const struct sandbox_runner *self, const struct command *command,
                              struct sandbox *sandbox)
@@ -43,10 +46,46 @@ static void describe_sandbox(const struct sandbox_runner *self, const struct com
         sandbox_allow(sandbox, *path);
 }
 
+/* A command's time, of which only what it had of the processors counts. */
+struct command_clock {
+    int64_t deadline_ns, looked_ns, withheld_ns;
+    int64_t idle_ns;          /* processor_time_withheld */
+    struct processor_use use; /* when it was looked at */
+};
+
+static struct command_clock start_clock(int64_t timeout_ms)
+{
+    int64_t now_ns = clock_now_ns();
+    return (struct command_clock){.deadline_ns = now_ns + timeout_ms * 1000000,
+                                  .looked_ns = now_ns};
+}
+
+/* While the machine is busy, the deadline moves by what others kept from the command. */
+static void look_at_share(struct command_clock *clock, pid_t pid, int64_t now_ns)
+{
+    const struct processor_use use = processor_time_tree(pid);
+    int64_t more_ns = processor_time_withheld(clock->use, use, now_ns - clock->looked_ns,
+                                              &clock->idle_ns);
+    if (more_ns > WITHHELD_NS - clock->withheld_ns)
+        more_ns = WITHHELD_NS - clock->withheld_ns;
+    clock->withheld_ns += more_ns;
+    clock->deadline_ns += more_ns;
+    clock->looked_ns = now_ns;
+    clock->use = use;
+}
+
+static bool is_over(struct command_clock *clock, pid_t pid)
+{
+    int64_t now_ns = clock_now_ns();
+    if (now_ns >= clock->deadline_ns || now_ns - clock->looked_ns >= SHARE_LOOK_NS)
+        look_at_share(clock, pid, now_ns);
+    return now_ns >= clock->deadline_ns;
+}
+
 /* What the command started is in its process group. The command itself comes first: one that is
  * between vfork and its child's exec stops only after that. */
-static int let_others_in(struct device_turn *turn, struct sandboxed *process, int64_t *deadline_ns,
-                         struct err *err)
+static int let_others_in(struct device_turn *turn, struct sandboxed *process,
+                         struct command_clock *clock, struct err *err)
 {
     int64_t start_ns = clock_now_ns();
     if (sandboxed_freeze(process, err) < 0) /* it has ended */
@@ -55,17 +94,32 @@ static int let_others_in(struct device_turn *turn, struct sandboxed *process, in
     int result = device_turn_pass(turn, err);
     sandboxed_thaw(process);
     kill(-process->pid, SIGCONT);
-    *deadline_ns += clock_now_ns() - start_ns;
+    int64_t stopped_ns = clock_now_ns() - start_ns;
+    clock->deadline_ns += stopped_ns;
+    clock->looked_ns += stopped_ns;
     return result;
 }
 
-/* Reads output until the process ends, the deadline passes or it is cancelled. `turn`: NULL, or
+/* However much it still prints. Where the machine gave it too little of a processor for as long as
+ * that may count, nothing is known of the command. */
+static int end_late(const struct command *command, const struct command_clock *clock,
+                    struct outcome *outcome, struct err *err)
+{
+    if (clock->withheld_ns >= WITHHELD_NS)
+        return err_set(err, ERR_IO,
+                       "this machine is too busy: for %lld s others kept the processors from %s",
+                       (long long)(WITHHELD_NS / 1000000000), command->argv[0]);
+    outcome->timed_out = true;
+    return 0;
+}
+
+/* Reads output until the process ends, its time is over or it is cancelled. `turn`: NULL, or
  * held. */
 static int follow_command(struct sandbox_runner *self, const struct command *command,
                           struct device_turn *turn, struct sandboxed *process, int output,
                           struct outcome *outcome, struct err *err)
 {
-    int64_t deadline_ns = clock_now_ns() + command->timeout_ms * 1000000;
+    struct command_clock clock = start_clock(command->timeout_ms);
     struct pollfd waits[2] = {{.fd = output, .events = POLLIN},
                               {.fd = process->pid_fd, .events = POLLIN}};
     const int look_ms = turn ? TURN_LOOK_MS : LOOK_MS;
@@ -78,7 +132,7 @@ static int follow_command(struct sandbox_runner *self, const struct command *com
         if (self->cancelled && *self->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (turn && device_turn_over(turn)) {
-            int result = let_others_in(turn, process, &deadline_ns, err);
+            int result = let_others_in(turn, process, &clock, err);
             if (result < 0)
                 return result;
         }
@@ -86,10 +140,11 @@ static int follow_command(struct sandbox_runner *self, const struct command *com
             (void)setpriority(PRIO_PGRP, (id_t)process->pid, LONG_NICE);
             long_one = true;
         }
-        int left_ms = clock_left_ms(deadline_ns);
+        int left_ms = clock_left_ms(clock.deadline_ns);
         int ready = poll(waits, 2, left_ms < look_ms ? left_ms : look_ms);
         if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for %s", command->argv[0]);
+        outcome->waited_ms = (double)clock.withheld_ns * 1e-6;
         if (waits[0].revents) {
             ssize_t got = read(output, bytes, sizeof bytes);
             if (got > 0)
@@ -99,10 +154,8 @@ static int follow_command(struct sandbox_runner *self, const struct command *com
         } else if (waits[1].revents && sandboxed_ended(process)) {
             return 0;
         }
-        if (left_ms == 0) { /* however much it still prints */
-            outcome->timed_out = true;
-            return 0;
-        }
+        if (is_over(&clock, process->pid))
+            return end_late(command, &clock, outcome, err);
     }
 }
 
@@ -162,7 +215,7 @@ static int run_command(struct runner *runner, const struct command *command,
         result = run_sandboxed(self, command, self->turn ? &turn : NULL, outcome, err);
     if (self->turn) {
         device_turn_end(&turn);
-        outcome->waited_ms = turn.lock.waited_ms;
+        outcome->waited_ms += turn.lock.waited_ms;
     }
     outcome->elapsed_ms = clock_ms_since(start_ns);
     return result;

@@ -7,6 +7,10 @@
  *
  * Where commands and timing are on the same device (the CPU), each command takes turns there of its
  * own, and is stopped between them: it disturbs no timing, and holds none up.
+ *
+ * A command's time is what it has of the machine: while others keep the processors from it, its
+ * deadline moves, for two minutes at the most. After these it ends with ERR_IO: the machine failed,
+ * not the command.
  */
 #pragma once
 

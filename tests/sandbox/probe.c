@@ -17,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_BYTES 256
@@ -193,6 +194,15 @@ static long raw(const char *number)
     return syscall(strtol(number, NULL, 10), 0L, 0L, 0L, 0L, 0L, 0L);
 }
 
+/* Until the process has had a processor for that long. */
+static void spin(const char *milliseconds)
+{
+    struct timespec used = {0};
+    long most_ms = strtol(milliseconds, NULL, 10);
+    while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < most_ms)
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+}
+
 static void try_more(const char *what, const char *argument, char *answer)
 {
     if (strcmp(what, "syscall") == 0)
@@ -220,6 +230,8 @@ static void try_more(const char *what, const char *argument, char *answer)
     else if (strcmp(what, "loop") == 0)
         for (volatile int i = 0;; i++)
             ;
+    else if (strcmp(what, "spin") == 0)
+        spin(argument);
     else
         snprintf(answer, ANSWER_BYTES, "what?");
 }

@@ -1,5 +1,6 @@
 /* What a process has had of processors, when it has just stopped. */
 #include "../support/test.h"
+#include "base/array.h"
 #include "sandbox/processor_time.h"
 
 #include <pthread.h>
@@ -8,11 +9,14 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 40
 #define RUN_US 3000
 #define SETTLE_US 8000
+#define ENDED_NS INT64_C(100000000)
+#define LONG_NS INT64_C(60000000000)
 
 static void *spin(void *data)
 {
@@ -114,4 +118,74 @@ TEST(no_such_process)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(processor_time_ns(pid), -1);
     assert_int_equal(processor_time_stopped_ns(pid), -1);
+}
+
+/* A process whose child has a child that spins, and had one that has spun and ended. */
+static pid_t start_tree(void)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pid_t ended = fork();
+        if (ended == 0) {
+            struct timespec used = {0};
+            while (used.tv_nsec < ENDED_NS && used.tv_sec == 0)
+                clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+            _exit(0);
+        }
+        waitpid(ended, NULL, 0);
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            spin(NULL);
+        }
+    }
+    pause();
+    _exit(1);
+}
+
+TEST(tree)
+{
+    pid_t pid = start_tree();
+    struct processor_use use = {0};
+    for (int looks = 0; looks < 10000 && use.used_ns < 2 * ENDED_NS; looks++) {
+        usleep(RUN_US);
+        struct processor_use now = processor_time_tree(pid);
+        assert_true(now.used_ns >= 0 && now.delayed_ns >= 0);
+        use = now;
+    }
+    assert_true(use.used_ns >= 2 * ENDED_NS); /* the ended one's, and more */
+    assert_true(processor_time_threads(pid).used_ns < ENDED_NS);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(processor_time_tree(pid).used_ns, 0);
+}
+
+TEST(withheld)
+{
+    static const struct {
+        int64_t used_ns, delayed_ns, elapsed_ns, withheld_ns;
+    } rows[] = {
+        {1000, 0, 1000, 0},     /* it had a processor all the time */
+        {100, 900, 1000, 900},  /* one process, which had a tenth */
+        {100, 7000, 1000, 900}, /* eight processes, all of them kept waiting */
+        {2000, 6000, 1000, 0},  /* eight that have both processors to themselves */
+        {900, -500, 1000, 0},   /* one that was delayed has ended */
+        {0, 0, 1000, 0},        /* a wait that is not over */
+        {100, 1900, 1000, 1900},
+        {-5, 400, 1000, 400}, /* one that was not waited for has ended */
+        {0, 0, LONG_NS, 0},   /* it sleeps, and has then what it wants */
+        {0, LONG_NS, 0, 2000000000},
+    };
+    const struct processor_use before = {.used_ns = 1 << 20, .delayed_ns = 1 << 20};
+    int64_t idle_ns = 0;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct processor_use now = {.used_ns = before.used_ns + rows[i].used_ns,
+                                          .delayed_ns = before.delayed_ns + rows[i].delayed_ns};
+        assert_int_equal(processor_time_withheld(before, now, rows[i].elapsed_ns, &idle_ns),
+                         rows[i].withheld_ns);
+    }
 }

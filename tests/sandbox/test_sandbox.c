@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -29,6 +30,8 @@
 #define BIT(layer) (1U << (layer))
 #define ORDINARY_USER 1000
 #define OUTPUT_BYTES 10000
+#define BUSY_PROCESSES 1024
+#define BUSY_NICE 17 /* between a command's in its first second and later */
 
 static char *place;          /* holds everything below */
 static char *probe;          /* in place/bin: readable inside */
@@ -445,6 +448,41 @@ TEST(timeout)
         if (layers & BIT(LAYER_PID))
             assert_no_probes();
     }
+}
+
+static void spin_for_ever(int niceness)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpriority(PRIO_PROCESS, 0, niceness);
+    for (volatile int turns = 0;; turns++) {
+    }
+}
+
+/* It needs 1,400 ms of a processor, and on a machine that others keep busy many seconds for them:
+ * its two are not over. */
+TEST(busy_machine)
+{
+    pid_t others[BUSY_PROCESSES];
+    long count = 2 * sysconf(_SC_NPROCESSORS_ONLN);
+    struct result result;
+    const char *argv[] = {probe, "spin", "1400", NULL};
+    count = count < BUSY_PROCESSES ? count : BUSY_PROCESSES;
+    for (long i = 0; i < count; i++)
+        if ((others[i] = fork()) == 0)
+            spin_for_ever(BUSY_NICE);
+    run_command(&(struct trial){.argv = argv, .timeout_ms = 2000}, &result);
+    for (long i = 0; i < count; i++)
+        kill(others[i], SIGKILL);
+    for (long i = 0; i < count; i++)
+        waitpid(others[i], NULL, 0);
+    if (result.code < 0)
+        fail_msg("%s", result.err.text);
+    assert_false(result.outcome.timed_out);
+    assert_string_equal(result.outcome.output.data, "done\n");
+    print_message("%.0f ms, of which it waited %.0f\n", result.outcome.elapsed_ms,
+                  result.outcome.waited_ms);
+    assert_true(result.outcome.elapsed_ms < 2000 || result.outcome.waited_ms > 0);
+    result_deinit(&result);
 }
 
 /* What a command leaves behind goes when it does. */

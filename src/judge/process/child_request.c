@@ -72,7 +72,8 @@ static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTO
         if (built->failure == FAILED_UNSUPPORTED)
             keep_refusal(child, built->text);
         *refused = artifact == ERR_LIMIT;
-        result = send_built(child, built, artifact, err);
+        result = artifact == ERR_IO ? err_set(err, ERR_IO, "%s", built->text) /* the machine's */
+                                    : send_built(child, built, artifact, err);
     }
     if (artifact >= 0)
         close(artifact);

@@ -413,7 +413,7 @@ def test_out_is_resumed(warpgym, tmp_path):
     text = '{"status": "pass\n"' + "x" * (17 << 20) + '"\n' + first.out
     out.write_text(text, encoding="utf-8")
     again = warpgym("eval", "--json", "--no-timing", *arguments)
-    assert again.status == PASSED and again.out == ""
+    assert again.status == SOME_FAILED and again.out == ""
     assert "2 already judged" in again.err
     assert out.read_text(encoding="utf-8") == text
 
@@ -429,8 +429,8 @@ def test_out_with_a_cut_off_last_line_is_repaired(warpgym, tmp_path):
     arguments = ("--out", out, "--problem", "relu", wrong("relu"), fast("relu"))
     whole = warpgym.eval(*arguments).out
     out.write_text(whole[: len(whole) - 100], encoding="utf-8")
-    run = warpgym.eval(*arguments)
-    assert run.status == PASSED and len(run.verdicts) == 1
+    run = warpgym.eval(*arguments, expect=SOME_FAILED)
+    assert len(run.verdicts) == 1
     assert statuses(read_lines(out)) == ["wrong", "passed"]
 
 

@@ -41,7 +41,7 @@ static int exit_status(const struct eval_report *report, const struct eval_tasks
         return EXIT_INFRASTRUCTURE;
     if (tasks->complaints > 0)
         return EXIT_USAGE;
-    return report->failed > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
+    return report->failed + report->failed_before > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
 }
 
 static int judge_here(const struct arguments *arguments, const struct settings *settings,
@@ -85,9 +85,9 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
     size_t count = tasks->count;
-    size_t skipped = report->resumable
-                         ? eval_resume(report->out_path, report->timed, tasks->items, &count)
-                         : 0;
+    size_t skipped = report->resumable ? eval_resume(report->out_path, report->timed, tasks->items,
+                                                     &count, &report->failed_before)
+                                       : 0;
     if (skipped && !arguments->quiet)
         fprintf(stderr, "warpgym: %zu already judged in %s\n", skipped, report->out_path);
     if (count == 0)

@@ -16,6 +16,7 @@ struct eval_report {
     bool quiet;                      /* says nothing of what it waits for */
     double said_s;                   /* the wait that was said last; 0: none */
     uint64_t passed, failed, broken; /* broken: infrastructure_error */
+    size_t failed_before;            /* of those that an earlier run has judged */
     bool write_failed;
     struct buf details; /* profile and output of the only candidate; empty: none, or several */
     bool resumable;     /* the output is a file, not a pipe or a device */

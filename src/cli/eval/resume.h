@@ -5,5 +5,6 @@
 
 /* Removes from `tasks` (updates count) those with a final verdict in the file at `path`: the same
  * problem (its hash), candidate text and path. `timed`: a verdict without a time is not final.
- * Returns how many. */
-size_t eval_resume(const char *path, bool timed, struct batch_task *tasks, size_t *count);
+ * *failed: how many of these did not pass. Returns how many there are. */
+size_t eval_resume(const char *path, bool timed, struct batch_task *tasks, size_t *count,
+                   size_t *failed);

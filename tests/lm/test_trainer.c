@@ -207,7 +207,7 @@ static const struct {
 } refused[] = {
     {TOKEN, "cross_entropy", "datum 2: row 3: token 48 is not in the vocabulary of 48"},
     {TARGET, "cross_entropy", "datum 2: row 3: target -1 is not in the vocabulary of 48"},
-    {LONG, "cross_entropy", "datum 2: its 41 tokens are more than a batch of 40 holds"},
+    {LONG, "cross_entropy", "datum 2: its 41 tokens exceed the 40 of a pass (batch_tokens)"},
     {POSITIONS, "cross_entropy", "datum 2: its 33 tokens are more than the model's 32"},
     {EMPTY, "cross_entropy", "datum 2: it is empty"},
     {WEIGHT, "cross_entropy", "datum 2: row 3: the weight is nan"},

@@ -456,6 +456,7 @@ def test_evaluation_that_is_not_judged(warpgym, world, tmp_path, held_out):
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
+        (["train.batch_tokens=100"], "train.batch_tokens is 100, and a turn may have the"),
         (
             ["train.batch_tokens=16777216", "train.kl=0.1"],
             " for train.kl; lower train.batch_tokens",

@@ -112,7 +112,7 @@ static int check_size(const struct lm_trainer *trainer, const struct lm_datum *d
     if (datum->count == 0 || !datum->tokens || !datum->targets)
         return err_set(err, ERR_INPUT, "it is empty");
     if (datum->count > trainer->batch_tokens)
-        return err_set(err, ERR_INPUT, "its %zu tokens are more than a batch of %zu holds",
+        return err_set(err, ERR_INPUT, "its %zu tokens exceed the %zu of a pass (batch_tokens)",
                        datum->count, trainer->batch_tokens);
     if (datum->count > positions)
         return err_set(err, ERR_INPUT, "its %zu tokens are more than the model's %zu positions",

@@ -83,7 +83,7 @@ RL_LIBRARY := $(ROOT)/build/librl.a
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu compare docs dist wheel deb install uninstall clean help faults
+.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo reproduce lint tidy generate format fuzz fuzzers bench bench-gpu compare docs dist wheel deb release install uninstall clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -349,6 +349,10 @@ wheel: setup ## dist/warpgym-VERSION-py3-none-manylinux_2_34_ARCH.whl, for pip i
 deb: setup ## dist/warpgym_VERSION_ARCH.deb, for this machine's release of Debian or Ubuntu
 	+@$(SUBMAKE) all
 	@scripts/deb $(VERSION)
+
+release: setup ## dist/VERSION: wheel, archive, deb, image, what they bring, checksums; of a tagged commit (DRAFT=1: of any)
+	+@$(SUBMAKE) all
+	@DRAFT=$(DRAFT) scripts/release $(VERSION)
 
 # As root it builds nothing: what it made would be root's.
 PREFIX ?= /usr/local

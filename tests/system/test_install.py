@@ -65,7 +65,6 @@ def test_debian_package(tmp_path):
     again = tmp_path / "again"
     captured([str(ROOT / "scripts/deb"), VERSION, str(again)])
     assert (again / package.name).read_bytes() == package.read_bytes()
-    assert captured(["sha256sum", "-c", f"{package.name}.sha256"], cwd=tmp_path).returncode == 0
     depends = captured(["dpkg-deb", "-f", str(package), "Depends"]).stdout
     for library in ("libc6", "libcurl4", "libjansson4", "libseccomp2", "libopenblas0-pthread"):
         assert library in depends, depends

@@ -45,7 +45,7 @@ def must(command, **options):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    must([ROOT / "scripts" / "wheel", VERSION, folder])
+    must([ROOT / "scripts" / "release", VERSION, folder, "wheel"], env=os.environ | {"DRAFT": "1"})
     (path,) = folder.glob("*.whl")
     return path
 
@@ -110,6 +110,72 @@ def test_what_is_in_it(wheel):
         name.removeprefix("warpgym/") for name in names
     }
     assert "Provides-Extra: verl\n" in metadata and "Requires-Dist: torch" not in metadata
+
+
+def test_what_a_release_brings(wheel):
+    """Every library of the wheel stands in the release's list, with a version, and every file has
+    its checksum."""
+    folder = wheel.parent
+    must(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder)
+    summed = (folder / "SHA256SUMS").read_text(encoding="utf-8").split()[1::2]
+    bill = json.loads((folder / f"warpgym-{VERSION}.cdx.json").read_text(encoding="utf-8"))
+    assert sorted([*summed, "SHA256SUMS"]) == sorted(path.name for path in folder.iterdir())
+    (file,) = bill["metadata"]["component"]["components"]
+    assert f"{file['hashes'][0]['content']}  {wheel.name}\n" in (folder / "SHA256SUMS").read_text()
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    licences = {name for name in names if "/native/licenses/" in name and name[-1] != "/"}
+    assert licences and {name.split("/")[-1] for name in licences} == {
+        one["name"] for one in bill["components"]
+    }
+    for one in bill["components"]:
+        version = must(["dpkg-query", "-W", "-f", "${Version}", one["name"]])
+        assert one["version"] == version and f"@{version}?" in one["purl"].replace("%2B", "+")
+
+
+@pytest.fixture
+def releasable(tmp_path):
+    """A tagged commit that `make release` packs, with a wheel that takes no time."""
+    tree = tmp_path / "tree"
+    (tree / "scripts").mkdir(parents=True)
+    for name in ("release", "source-epoch", "sbom"):
+        (tree / "scripts" / name).write_bytes((ROOT / "scripts" / name).read_bytes())
+        (tree / "scripts" / name).chmod(0o755)
+    packer = tree / "scripts/wheel"
+    write(packer, '#!/bin/sh\necho "$SOURCE_DATE_EPOCH" >"$2/warpgym.deb"\n').chmod(0o755)
+    write(tree / "CHANGELOG.md", "# Changelog\n\n## [1.2.3] - 2026-01-02\n")
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "one"]):
+        must(["git", "-c", "user.name=n", "-c", "user.email=e@x", *words], cwd=tree)
+    must(["git", "tag", "v1.2.3"], cwd=tree)
+    return tree
+
+
+def test_a_release_is_of_a_commit(releasable):
+    out = releasable.parent / "out"
+
+    def release(version="1.2.3", package="wheel", draft=""):
+        environment = {"PATH": os.environ["PATH"], "DRAFT": draft}
+        words = [str(releasable / "scripts/release"), version, str(out), package]
+        return captured(words, env=environment)
+
+    refused = {
+        "CHANGELOG.md has no heading '## [1.2.4] - YYYY-MM-DD'": {"version": "1.2.4"},
+        "this commit has no tag v1.2.5": {"version": "1.2.5"},
+        "no package 'rpm'": {"package": "rpm"},
+    }
+    must(["git", "tag", "v1.2.4"], cwd=releasable)
+    for words, asked in refused.items():
+        done = release(**asked)
+        assert done.returncode != 0 and words in done.stderr, done
+    write(releasable / "new.c", "")
+    assert "not committed:\n?? new.c" in release().stderr
+    (releasable / "new.c").unlink()
+    assert release().returncode == 0
+    epoch = must(["git", "log", "-1", "--format=%ct"], cwd=releasable)
+    assert (out / "warpgym.deb").read_text(encoding="utf-8") == epoch
+    assert "is not empty" in release().stderr
+    out = releasable.parent / "draft"
+    assert release("0.0.0", draft="1").returncode == 0
 
 
 def test_native_problems(environment, tmp_path):

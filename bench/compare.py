@@ -62,8 +62,14 @@ def last_object(text):
     return None
 
 
-def ask(judge, checkout, one, problem, folder):
-    """What another judge says, as a row."""
+def end(run):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
+
+
+def ask(running, judge, checkout, pair, folder):
+    """What another judge says, as a row. Its process is in `running` while it runs."""
+    one, problem = pair
     candidate = folder / f"{one.path.parent.name}_{one.path.name}"
     candidate.write_text(one.text(), encoding="utf-8")
     script = ROOT / "bench" / "others" / f"{OTHERS[judge]}.py"
@@ -76,11 +82,12 @@ def ask(judge, checkout, one, problem, folder):
             start_new_session=True,
             env={**os.environ, "TORCH_EXTENSIONS_DIR": str(folder / "extensions")},
         )
+        running.add(run)
         with contextlib.suppress(subprocess.TimeoutExpired):
             run.wait(timeout=LIMIT_S)
         seconds = time.monotonic() - start
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(run.pid, signal.SIGKILL)
+        running.discard(run)
+        end(run)
         run.wait()
         said.seek(0)
         text = said.read()
@@ -90,6 +97,18 @@ def ask(judge, checkout, one, problem, folder):
         "why": f"no verdict after {seconds:.0f} s: {text[-200:]}",
     }
     return {"judge": judge, "candidate": one.name, "seconds": seconds, **value}
+
+
+def ask_all(wanted, jobs):
+    """Rows, in the order of `wanted`. What interrupts it ends the judges that run."""
+    running = set()
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield from pool.map(lambda words: ask(running, *words), wanted)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for run in list(running):
+            end(run)
 
 
 def judge_here(pairs, folder):
@@ -173,13 +192,12 @@ def main():
             if checkout is None:
                 continue
             wanted = [
-                (judge, checkout, *pair, folder)
+                (judge, checkout, pair, folder)
                 for pair in pairs
                 if (judge, pair[0].name) not in known
             ]
-            with ThreadPoolExecutor(options.jobs) as pool:
-                for row in pool.map(lambda words: ask(*words), wanted):
-                    add(row)
+            for row in ask_all(wanted, options.jobs):
+                add(row)
     print("\n" + "\n".join(table(rows)))
 
 

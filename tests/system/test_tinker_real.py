@@ -75,7 +75,7 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(model, tmp_path_factory):
+def server(module_warpgym, model, tmp_path_factory):  # ends first: no process may be left then
     """It ended with "Unsupported torch dtype: None" on a model of ours."""
     skyrl_server.need()
     with SkyRL(model, tmp_path_factory.mktemp("skyrl")) as skyrl:

@@ -1,6 +1,6 @@
 """verl's own agent loop workers, estimators and trainer with python/warpgym/verl_*.py, where
-WARPGYM_TEST_VERL_PYTHON names a Python that has verl with hydra-core, torchdata, pylatexenc,
-pybind11, TransferQueue and pytest."""
+WARPGYM_TEST_VERL_PYTHON names a Python that has what `pip install "./python[verl]" pytest`
+brings."""
 
 import os
 
@@ -9,7 +9,7 @@ import pytest
 
 PYTHON = os.environ.get("WARPGYM_TEST_VERL_PYTHON", "")
 LIMIT_S = 1200
-CHECKS = ["agent", "trainer", "queue", "learn"]
+CHECKS = ["extra", "agent", "trainer", "queue", "learn"]
 
 
 @pytest.mark.skipif(

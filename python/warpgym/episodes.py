@@ -106,9 +106,13 @@ def pick(problems: Sequence[Problem], generator: Any) -> Problem:
     return problems[min(int(generator.random() * len(problems)), len(problems) - 1)]
 
 
-def problem_ids(listing: Any) -> list[str]:
-    """The ids of the readable problems of GET /v1/problems."""
-    return [one["id"] for one in listing["problems"] if "error" not in one]
+def problem_ids(listing: Any, language: str | None = None) -> list[str]:
+    """The ids of the readable problems of GET /v1/problems that answers in this language solve."""
+    return [
+        one["id"]
+        for one in listing["problems"]
+        if "error" not in one and (not language or language in one.get("languages", [language]))
+    ]
 
 
 class Conversation:
@@ -140,7 +144,7 @@ class Conversation:
                 self.client.delete_episode(episode.id)
 
     def problems(self) -> list[str]:
-        return problem_ids(self.client.problems())
+        return problem_ids(self.client.problems(), self.configuration.get("language"))
 
     def reset(self, problem: Problem, **more: Any) -> Episode:
         """`more` configures this episode only."""
@@ -181,7 +185,7 @@ class AsyncConversation:
                 await self.client.delete_episode(episode.id)
 
     async def problems(self) -> list[str]:
-        return problem_ids(await self.client.problems())
+        return problem_ids(await self.client.problems(), self.configuration.get("language"))
 
     async def reset(self, problem: Problem, **more: Any) -> Episode:
         await self.give_up()

@@ -205,7 +205,7 @@ class KernelDatasetBuilder(RLDatasetBuilder):
     model_name_for_tokenizer: str
     renderer_name: str
     url: str | None = None
-    problems: list[str] = chz.field(default_factory=list, doc="ids; none: all of the server's")
+    problems: list[str] = chz.field(default_factory=list, doc="ids; none: all that suit")
     test_problems: list[str] = chz.field(default_factory=list, doc="for evaluations; none: none")
     group_size: int = chz.field(default=8, doc="episodes of a problem")
     batch_size: int = chz.field(default=8, doc="problems of a step")
@@ -236,7 +236,7 @@ class KernelDatasetBuilder(RLDatasetBuilder):
 
     async def known_problems(self) -> list[str]:
         async with AsyncClient(self.url, retry_budget_s=self.retry_budget_s) as client:
-            return problem_ids(await client.problems())
+            return problem_ids(await client.problems(), self.language)
 
     def renderer(self) -> Renderer:
         tokenizer = get_tokenizer(self.model_name_for_tokenizer)

@@ -50,8 +50,9 @@ Rewards = list[float | None]
 def rows(
     url: str | None = None, problems: Iterable[Problem] | None = None, **options: Any
 ) -> Iterator[dict[str, Any]]:
-    """A row for each problem (None: all of the server's), with the gym's own `prompt` and the
-    column `problem`: for datasets.Dataset.from_list. `options` as of `kernel_reward`."""
+    """A row for each problem (None: all of the server's that the language solves), with the gym's
+    own `prompt` and the column `problem`: for datasets.Dataset.from_list. `options` as of
+    `kernel_reward`."""
     with Conversation(url, **{"turns": 1} | options) as gym:
         for one in gym.problems() if problems is None else problems:
             text = one if isinstance(one, str) else json.dumps(one)

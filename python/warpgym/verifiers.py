@@ -38,7 +38,7 @@ class KernelTasksetConfig(vf.TasksetConfig):
 
     url: str | None = None
     problems: list[str] = Field(default_factory=list)
-    """Ids of the server's problems; empty: all of them."""
+    """Ids of the server's problems; empty: all that the language solves."""
     turns: int | None = None
     language: str | None = None
     reward: str | None = None
@@ -82,7 +82,7 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelTasksetConfig]):
     def load(self) -> Iterable[KernelTask]:
         config = self.config
         with Client(config.url, retry_budget_s=config.retry_budget_s) as client:
-            for one in config.problems or problem_ids(client.problems()):
+            for one in config.problems or problem_ids(client.problems(), config.language):
                 yield KernelTask(KernelData(name=one, problem=one), config.task)
 
 

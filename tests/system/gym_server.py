@@ -126,7 +126,11 @@ class GymHandler(Handler):
     def route(self, path, query, body):
         server, name = self.fake, path[1] if len(path) > 1 else None
         if path[0] == "problems":
-            ids = [{"id": "softmax"}, {"id": "relu"}, {"id": "x", "error": "cannot be read"}]
+            ids = [
+                {"id": "softmax", "languages": ["c", "cpp", "cuda"]},
+                {"id": "relu"},  # as older servers list it
+                {"id": "x", "error": "cannot be read"},
+            ]
             self.answer(200, {"problems": ids})
         elif path[0] != "episodes":
             super().route(path, query, body)

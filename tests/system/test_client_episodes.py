@@ -109,6 +109,8 @@ def test_conversations_delete_abandoned_episodes(server):
         with pytest.raises(RuntimeError, match="reset first"):
             gym.step(WRONG)
         assert gym.problems() == ["softmax", "relu"]
+        gym.configuration["language"] = "triton"
+        assert gym.problems() == ["relu"]
         gym.reset("relu")
     assert len(server.episodes) == 1  # the one that was done
 

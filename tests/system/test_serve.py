@@ -479,6 +479,8 @@ def test_problems(idle):
     assert (
         "class Model" in idle.get(f"/v1/problems/{torch}").json["files"]["problem.py"]
     )
+    assert problems["softmax"]["languages"] == ["c", "cpp", "cuda"]
+    assert "triton" in problems[torch]["languages"]
     assert "softmax" in refusal(idle.get("/v1/problems/sofmax"), 404)
     for path in ("..%2F..%2FREADME.md", "%2Fetc%2Fpasswd", "a/../../b", "./x"):
         answer = idle.get(f"/v1/problems/{path}")

@@ -2,10 +2,21 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "judge/request/language.h"
 #include "problem/suite.h"
 #include "server/internal.h"
 
 #include <string.h>
+
+static json_t *languages_json(enum problem_format format)
+{
+    const struct language *language;
+    json_t *names = json_array();
+    for (size_t i = 0; (language = language_at(i)); i++)
+        if (language->format == format)
+            json_array_append_new(names, json_text(language->name));
+    return names;
+}
 
 static json_t *problem_json(const struct problem *problem)
 {
@@ -14,6 +25,7 @@ static json_t *problem_json(const struct problem *problem)
     json_put(object, "format", json_text(problem_format_name(problem)));
     json_put(object, "summary", json_text(problem->summary));
     json_put(object, "hash", json_text(problem->hash));
+    json_put(object, "languages", languages_json(problem->format));
     return object;
 }
 

@@ -1,8 +1,7 @@
 """SkyRL's own Tinker server (skyrl.tinker.api, JAX on the CPU), where it is installed.
 
     export WARPGYM_TEST_SKYRL=CHECKOUT           # of NovaSky-AI/SkyRL
-    export WARPGYM_TEST_SKYRL_PYTHON=PYTHON      # with jax, flax, optax, transformers, peft,
-                                                 # tinker, fastapi, uvicorn, sqlmodel, aiosqlite
+    export WARPGYM_TEST_SKYRL_PYTHON=PYTHON      # with: pip install "CHECKOUT[jax,tinker]"
 
 Nothing is installed here. The server starts its engine by `uv run … -m MODULE`, and finds out how
 by its parent's command line: UV stands in for uv, and runs the same module by this Python.

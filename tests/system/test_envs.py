@@ -5,9 +5,11 @@ The packages are in .venv-gym; each is tried by a Python of its own. SkyRL's gen
 are tried where they are:
 
     export WARPGYM_TEST_SKYRL=CHECKOUT           # of NovaSky-AI/SkyRL
-    export WARPGYM_TEST_SKYRL_GYM_PYTHON=PYTHON  # with what SkyRL imports, and pytest
+    export WARPGYM_TEST_SKYRL_GYM_PYTHON=PYTHON  # with "./python[skyrl]", pytest, and what its
+        # generator imports: torch, transformers, loguru, aiohttp, pybase64
     export WARPGYM_TEST_PRIME_RL=CHECKOUT        # of PrimeIntellect-ai/prime-rl
-    export WARPGYM_TEST_PRIME_RL_PYTHON=PYTHON   # with what it imports, and pytest
+    export WARPGYM_TEST_PRIME_RL_PYTHON=PYTHON   # 3.12, with "./python[verifiers]", pytest, and
+        # what its orchestrator imports: torch, transformers, loguru, msgspec, wandb, setproctitle
 """
 
 import os
@@ -35,6 +37,7 @@ def test_with(package, server, tmp_path):
     gym_packages.run_checks([checks], server.warpgym.environment, variables, tmp_path)
 
 
+LIMIT_S = 1200  # each check of prime-rl starts processes that import PyTorch
 ELSEWHERE = {
     "skyrl_generator": ("WARPGYM_TEST_SKYRL", "WARPGYM_TEST_SKYRL_GYM_PYTHON", ["."]),
     "prime_rl": (
@@ -45,6 +48,7 @@ ELSEWHERE = {
 }
 
 
+@pytest.mark.time_limit(times=3)
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_with_a_checkout(name, server, tmp_path):
     *variables, folders = ELSEWHERE[name]
@@ -59,5 +63,6 @@ def test_with_a_checkout(name, server, tmp_path):
         {"TEST_GYM_URL": server.url, "PYTHONPATH": path},
         tmp_path,
         python=python,
+        limit_s=LIMIT_S,
     )
     assert " skipped" not in out, out[-2000:]

@@ -196,6 +196,7 @@ def test_a_run_and_its_export(module_warpgym, tmp_path_factory):
     module_warpgym.ok("lm", "convert", model, folder / "merged", "--merge", folder / "adapter")
 
 
+@pytest.mark.time_limit(times=3)  # SkyRL compiles twice
 def test_a_server_that_dies_in_a_run(module_warpgym, tmp_path_factory):
     """One sentence; then the run goes on from its checkpoint, while the server still starts."""
     skyrl_server.need()

@@ -10,6 +10,7 @@ PYTHON = os.environ.get("WARPGYM_TEST_TRL_PYTHON", "")
 LIMIT_S = 1200
 
 
+@pytest.mark.time_limit(times=3)
 @pytest.mark.skipif(
     not PYTHON, reason="no TRL: WARPGYM_TEST_TRL_PYTHON names no Python that has it"
 )

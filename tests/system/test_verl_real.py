@@ -12,6 +12,7 @@ LIMIT_S = 1200
 CHECKS = ["extra", "agent", "trainer", "queue", "learn"]
 
 
+@pytest.mark.time_limit(times=3)
 @pytest.mark.skipif(
     not PYTHON, reason="no verl: WARPGYM_TEST_VERL_PYTHON names no Python that has it"
 )

@@ -2,10 +2,12 @@
 
 import base64
 import copy
+import http.server
 import json
 import os
 import re
 import subprocess
+import threading
 import time
 
 import fake_tinker
@@ -480,6 +482,31 @@ def test_not_opened(model, tmp_path, name):
         probe = Probe("tinker", changes.get("model", BASE), *options, environment=variables)
         probe.close()
         assert re.search(says, probe.first["error"]), probe.first
+
+
+@pytest.mark.parametrize("answers", ["404", "a page"])
+def test_a_server_of_another_protocol(model, answers):
+    """A newer or older one, or none of Tinker's: the address is right, its routes are not."""
+
+    class Other(http.server.BaseHTTPRequestHandler):
+        def answer(self):
+            self.send_response(200 if answers == "a page" else 404)
+            self.end_headers()
+            self.wfile.write(b"<html>hello</html>" if answers == "a page" else b'{"detail":"?"}')
+
+        do_GET = do_POST = answer  # noqa: N815
+
+        def log_message(self, *words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        options = [f"tokenizer={model}", f"url={url}", f"rank={RANK}", *QUICK]
+        probe = Probe("tinker", BASE, *options, environment=environment(KEY))
+        probe.close()
+        server.shutdown()
+    assert url in probe.first["error"] and "Tinker" in probe.first["error"], probe.first
 
 
 def test_losses_that_tinker_lacks(model, tmp_path):

@@ -67,7 +67,7 @@ def end(run):
         os.killpg(run.pid, signal.SIGKILL)
 
 
-def ask(running, judge, checkout, pair, folder):
+def judged_by(running, judge, checkout, pair, folder):
     """What another judge says, as a row. Its process is in `running` while it runs."""
     one, problem = pair
     candidate = folder / f"{one.path.parent.name}_{one.path.name}"
@@ -99,12 +99,12 @@ def ask(running, judge, checkout, pair, folder):
     return {"judge": judge, "candidate": one.name, "seconds": seconds, **value}
 
 
-def ask_all(wanted, jobs):
+def judge_elsewhere(wanted, jobs):
     """Rows, in the order of `wanted`. What interrupts it ends the judges that run."""
     running = set()
     pool = ThreadPoolExecutor(jobs)
     try:
-        yield from pool.map(lambda words: ask(running, *words), wanted)
+        yield from pool.map(lambda words: judged_by(running, *words), wanted)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for run in list(running):
@@ -196,7 +196,7 @@ def main():
                 for pair in pairs
                 if (judge, pair[0].name) not in known
             ]
-            for row in ask_all(wanted, options.jobs):
+            for row in judge_elsewhere(wanted, options.jobs):
                 add(row)
     print("\n" + "\n".join(table(rows)))
 

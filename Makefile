@@ -134,6 +134,18 @@ $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
 $(OBJ)/src/server/api/openapi.o: src/server/api/openapi.json
 $(OBJ)/src/gym/report/assets.o: $(wildcard src/gym/report/page/*)
 $(OBJ)/src/server/mcp/gym.o: src/server/mcp/gym.json
+
+# Debian's libjs-chart.js, of this version alone: what another draws has not been looked at.
+CHART_VERSION := 3.9.1
+CHART := $(shell grep -lsF -m1 'Chart.js v$(CHART_VERSION)' /usr/share/javascript/chart.js/chart.min.js)
+ifneq ($(file <$(OBJ)/chart),$(CHART))
+.PHONY: $(OBJ)/chart
+endif
+$(OBJ)/chart:
+	@$(shell mkdir -p $(@D))$(file >$@,$(CHART))$(if $(CHART),,echo "make: Chart.js $(CHART_VERSION) \
+		(libjs-chart.js) is missing: the dashboard shows tables instead of curves" >&2)
+$(OBJ)/src/server/web/assets.o: CPPFLAGS += $(if $(CHART),-DWEB_CHART_FILE='"$(CHART)"')
+$(OBJ)/src/server/web/assets.o: $(OBJ)/chart $(CHART) $(wildcard src/server/web/page/*)
 $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/child/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
 

@@ -19,6 +19,7 @@ packages=(
     libjansson-dev libfyaml-dev libseccomp-dev libssl-dev libffi-dev libsqlite3-dev libhiredis-dev
     libmicrohttpd-dev libcurl4-openssl-dev libpcre2-dev libutf8proc-dev zlib1g-dev libopenblas0-pthread
     uthash-dev
+    libjs-chart.js
     libcmocka-dev redis-server iproute2
     jq patchelf
 )

@@ -45,8 +45,21 @@
 #define LIMIT_WAIT_S 600                     /* of one long poll */
 #define LIMIT_VIEWS_BYTES ((size_t)64 << 20) /* answers that a server remembers */
 #define LIMIT_PAGE_BYTES ((size_t)32 << 20)  /* one page of a listing */
-#define LIMIT_FEED_EVENTS 16384              /* events that wait for their listeners */
-#define LIMIT_KNOWN_PROBLEMS 4096            /* whose hashes a server remembers */
+#define LIMIT_WEB_RUNS 1000                  /* in the folder of a dashboard */
+#define LIMIT_WEB_OPEN_RUNS 16               /* whose metrics and turns are in memory */
+#define LIMIT_WEB_STREAMS 64                 /* pages that follow runs */
+#define LIMIT_WEB_METRICS 64                 /* of one answer */
+#define LIMIT_WEB_POINTS 2000                /* buckets of a curve */
+#define LIMIT_WEB_ROWS 500                   /* trajectories of one answer */
+#define LIMIT_WEB_TURNS ((uint32_t)8000000)  /* of a run, in an index */
+#define LIMIT_WEB_PROBLEMS ((uint32_t)100000)
+#define LIMIT_WEB_GRID_ROWS 1000
+#define LIMIT_WEB_GRID_COLUMNS 200
+#define LIMIT_WEB_INDEX_BYTES ((uint64_t)256 << 20)     /* of traces, read for one request */
+#define LIMIT_WEB_SEARCH_BYTES ((uint64_t)64 << 20)     /* likewise, searched for a text */
+#define LIMIT_WEB_TRAJECTORY_BYTES ((uint64_t)64 << 20) /* lines of one trajectory */
+#define LIMIT_FEED_EVENTS 16384                         /* events that wait for their listeners */
+#define LIMIT_KNOWN_PROBLEMS 4096                       /* whose hashes a server remembers */
 #define LIMIT_CLIENT_URL_BYTES 2048
 #define LIMIT_CLIENT_TARGET_BYTES ((size_t)8 << 10)   /* path and query that a client asks for */
 #define LIMIT_CLIENT_ANSWER_BYTES ((size_t)64 << 20)  /* one answer of a server */

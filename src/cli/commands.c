@@ -270,14 +270,16 @@ const struct cli_command cli_commands[] = {
      .words = {1, 1, ONE_RUN},
      .run = runs_show_main},
     {.name = "runs watch",
-     .arguments = "RUN",
+     .arguments = "[RUN...]",
      .summary = "watch a training run live",
      .description =
          "Step, phase and a curve for each measure, redrawn when they change; q or Ctrl-C ends "
          "the view and leaves the run alone. If standard output is not a terminal: a line for "
-         "each step, until the run ends.",
-     .examples = "warpgym runs watch demo\nwarpgym runs watch demo | grep reward",
-     .words = {1, 1, ONE_RUN},
+         "each step, until the run ends. With --web: a page for a browser, for the runs that are "
+         "named, or for a folder of them (./runs), until Ctrl-C.",
+     .examples = "warpgym runs watch demo\nwarpgym runs watch demo | grep reward\n"
+                 "warpgym runs watch --web\nwarpgym runs watch --web demo runs/second",
+     .words = {0, CLI_MANY, "runs"},
      .run = runs_watch_main},
     {.name = "runs logs",
      .arguments = "RUN",

@@ -25,6 +25,8 @@ struct service_load {
     double cpu_percent; /* negative: not measured yet */
 };
 
+struct web;
+
 struct service {
     struct service_options options;
     const struct settings *settings;
@@ -34,6 +36,7 @@ struct service {
     struct evaluation_json_cache *evaluation_jsons;
     struct worker_registry *workers;
     struct problem_hashes *problem_hashes;
+    struct web *web; /* the dashboard */
     json_t *openapi; /* constant */
     struct metric_table *metrics;
     struct task_pool *finishers; /* of episodes whose evaluation has ended */

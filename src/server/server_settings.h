@@ -8,6 +8,7 @@ struct server_settings {
     const char *token; /* "": none */
     bool insecure;
     const char *allowed_hosts, *allowed_origins;
+    const char *runs; /* "": none */
     int64_t threads, handler_threads, handler_queue, max_connections, max_per_address;
     uint64_t body_max_bytes;
     int64_t queue_max, episodes_max;

@@ -7,6 +7,8 @@
 #include "gym/gym.h"
 #include "server/api/openapi.h"
 #include "server/kernelgym/reply.h"
+#include "server/server_settings.h"
+#include "server/web/web.h"
 
 #include <string.h>
 
@@ -22,8 +24,20 @@ const struct http_route *const service_tables[] = {
     health_routes,
     kernelgym_routes,
     kernelgym_monitoring_routes,
+    web_page_routes,
+    web_run_routes,
+    web_trace_routes,
     NULL,
 };
+
+/* What the handlers of a table get. */
+static void *context_of(struct service *service, const struct http_route *table)
+{
+    for (const struct http_route *const *at = web_tables; *at; at++)
+        if (*at == table)
+            return service->web;
+    return service;
+}
 
 const char *service_address(const struct service *service)
 {
@@ -110,6 +124,8 @@ static void service_init(struct service *service, const struct service_options *
         gym_judged_by(options->gym, workers_of, service->workers);
     service->finishers = task_pool_new(FINISHERS, SIZE_MAX);
     service->problem_hashes = problem_hashes_new(options->search_paths);
+    service->web = web_new(&(struct web_options){.folder = server_settings(options->settings)->runs,
+                                                 .has_queue = true});
     pthread_mutex_init(&service->maintenance_lock, NULL);
     pthread_mutex_init(&service->refresh_lock, NULL);
     clock_condition_init(&service->maintenance_wake);
@@ -128,7 +144,7 @@ int service_open(struct service **out, const struct service_options *options, st
         size_t count = 0;
         while ((*table)[count].methods)
             count++;
-        result = http_add(service->http, *table, count, service, err);
+        result = http_add(service->http, *table, count, context_of(service, *table), err);
     }
     if (result == 0)
         result = openapi_describe(service_tables, &service->openapi, err);
@@ -149,6 +165,8 @@ int service_start(struct service *service, struct err *err)
     if (maintenance_refresh(service, &away) < 0)
         log_event(LOG_LEVEL_ERROR, "server", "cannot reach the queue", "why", away.text, NULL);
     int result = maintenance_start(service, err);
+    if (result == 0)
+        result = web_start(service->web, err);
     return result < 0 ? result : http_start(service->http, err);
 }
 
@@ -156,6 +174,7 @@ int service_stop(struct service *service, int64_t timeout_ms, struct err *err)
 {
     int result = http_stop(service->http, timeout_ms, err);
     maintenance_stop(service);
+    web_stop(service->web);
     return result;
 }
 
@@ -164,9 +183,11 @@ void service_free(struct service *service)
     if (!service)
         return;
     maintenance_stop(service);
+    web_stop(service->web);
     job_events_stop(service->job_events); /* returns every handle */
     task_pool_free(service->finishers);
     http_free(service->http);
+    web_free(service->web);
     job_events_free(service->job_events);
     evaluation_json_cache_free(service->evaluation_jsons);
     worker_registry_free(service->workers);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/runs/screen.h"
+#include "cli/runs/watch_web.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -172,26 +173,42 @@ static int watch_pipe(struct run_view *view, struct err *err)
     return 0;
 }
 
-static int watch(struct cli_call *call, struct run_view *view, void *arguments, struct err *err)
+struct arguments {
+    bool plain, web;
+    const char *listen;
+};
+
+static int watch(struct cli_call *call, struct run_view *view, void *context, struct err *err)
 {
-    const bool *plain = arguments;
+    const struct arguments *arguments = context;
     const char *terminal = getenv("TERM");
     bool can_draw = isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
-    return *plain || !can_draw ? watch_pipe(view, err) : watch_terminal(view, err);
+    return arguments->plain || !can_draw ? watch_pipe(view, err) : watch_terminal(view, err);
 }
 
-static int runs_watch_run(struct cli_call *call, void *arguments, struct err *err)
+static int runs_watch_run(struct cli_call *call, void *context, struct err *err)
 {
+    struct arguments *arguments = context;
+    if (arguments->web)
+        return runs_watch_web(call, err);
+    if (call->words.count != 1)
+        return cli_usage(call, "give one run, or --web");
     cli_catch_signals();
     return runs_do(call, RUN_SERIES_ALL, watch, arguments, err);
 }
 
 int runs_watch_main(struct cli_call *call)
 {
-    bool plain = false;
+    struct arguments arguments = {0};
     const struct cli_option options[] = {
-        OPTION_FLAG(0, "plain", &plain, "a line for each step, as in a pipe"),
+        OPTION_FLAG(0, "plain", &arguments.plain, "a line for each step, as in a pipe"),
+        OPTION_FLAG(0, "web", &arguments.web,
+                    "serve a page for a browser instead (docs/guide/dashboard.md)"),
+        OPTION_SETTING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                       "with --web: where to serve; port 0, the default: a free one",
+                       .setting = "server.listen", .standard = "127.0.0.1:0"),
+        OPTION_SET,
         OPTION_END,
     };
-    return cli_run(call, options, runs_watch_run, &plain);
+    return cli_run(call, options, runs_watch_run, &arguments);
 }

@@ -61,6 +61,7 @@ enum http_flag {
     HTTP_BLOCKS = 2, /* runs on a handler thread and may wait for disks and databases */
     /* a POST, PUT or PATCH without a length has an empty body, instead of 411 */
     HTTP_BODY_OPTIONAL = 4,
+    HTTP_PUBLIC_PAGE = 8, /* needs no token for a browser: Accept names text/html */
 };
 
 /* The setting server.body_max_bytes. */

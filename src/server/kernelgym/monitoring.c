@@ -5,11 +5,15 @@
 #include "server/internal.h"
 #include "server/kernelgym/report.h"
 #include "server/kernelgym/routes.h"
+#include "server/web/web.h"
 
 static void root_get(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context, (void)request;
-    http_set_json(response, kernelgym_root(clock_wall_ms()));
+    http_set_header(response, "Vary", "Accept");
+    if (web_wants_page(request))
+        web_answer_page(response);
+    else
+        http_set_json(response, kernelgym_root(clock_wall_ms()));
 }
 
 static void queue_status(void *context, struct http_request *request,
@@ -125,7 +129,7 @@ static void clear_errors(void *context, struct http_request *request,
 #define OPTIONAL HTTP_BODY_OPTIONAL, HTTP_BODY_STANDARD, NULL /* the body is ignored */
 
 const struct http_route kernelgym_monitoring_routes[] = {
-    {HTTP_GET, "/", root_get, 0, 0, NULL},
+    {HTTP_GET, "/", root_get, HTTP_PUBLIC_PAGE, 0, NULL},
     {HTTP_GET, "/queue/status", queue_status, HTTP_BLOCKS, 0, NULL},
     {HTTP_GET, "/workers/status", workers_status, 0, 0, NULL},
     {HTTP_POST, "/node/allocate", node_allocate, OPTIONAL},

@@ -3,7 +3,7 @@
 #
 #   ./setup.sh         what building, judging and testing need
 #   ./setup.sh lint    clang and its tools, too (make lint, make format, make fuzz)
-#   ./setup.sh browser Chromium, too: tests of the report's page, and scripts/screenshot
+#   ./setup.sh browser Chromium and axe-core, too: tests of pages, and scripts/screenshot
 #   ./setup.sh gym     .venv-gym, too: Gymnasium, verl, verifiers, OpenEnv, for their tests (make test)
 #   ./setup.sh docs    .venv-docs, too: what makes the documentation's site (make docs, make test)
 #
@@ -187,11 +187,25 @@ make_docs_venv() {
     rm -f "$log"
 }
 
-gym='' docs=''
+# The rules of accessibility by which pages are tested: one file of that package, which needs no Playwright.
+get_axe() {
+    local folder=build/axe log
+    [ -e $folder/axe_playwright_python/axe.min.js ] && return
+    log=$(mktemp)
+    if ! { "$venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps \
+        --dest $folder axe-playwright-python==0.1.8 &&
+        "$venv/bin/python" -m zipfile -e $folder/axe_playwright_python-0.1.8-*.whl $folder; } \
+        >"$log" 2>&1; then
+        say "cannot get axe-core, its tests are skipped: $(tail -n 1 "$log")"
+    fi
+    rm -f "$log"
+}
+
+gym='' docs='' axe=''
 for word in "$@"; do
     case $word in
     lint) packages+=("${lint_packages[@]}") ;;
-    browser) packages+=("${browser_packages[@]}") ;;
+    browser) packages+=("${browser_packages[@]}") axe=1 ;;
     gym) gym=1 ;;
     docs) docs=1 ;;
     *)
@@ -208,4 +222,5 @@ fi
 make_venv
 [ -n "$gym" ] && make_gym_venv
 [ -n "$docs" ] && make_docs_venv
+[ -n "$axe" ] && get_axe
 exit 0

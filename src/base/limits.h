@@ -53,6 +53,7 @@
 #define LIMIT_WEB_ROWS 500                   /* trajectories of one answer */
 #define LIMIT_WEB_TURNS ((uint32_t)8000000)  /* of a run, in an index */
 #define LIMIT_WEB_PROBLEMS ((uint32_t)100000)
+#define LIMIT_WEB_VERDICTS ((uint64_t)2000000) /* of a queue, the newest, in a leaderboard */
 #define LIMIT_WEB_GRID_ROWS 1000
 #define LIMIT_WEB_GRID_COLUMNS 200
 #define LIMIT_WEB_INDEX_BYTES ((uint64_t)256 << 20)     /* of traces, read for one request */

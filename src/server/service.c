@@ -27,6 +27,7 @@ const struct http_route *const service_tables[] = {
     web_page_routes,
     web_run_routes,
     web_trace_routes,
+    web_verdict_routes,
     NULL,
 };
 
@@ -125,7 +126,7 @@ static void service_init(struct service *service, const struct service_options *
     service->finishers = task_pool_new(FINISHERS, SIZE_MAX);
     service->problem_hashes = problem_hashes_new(options->search_paths);
     service->web = web_new(&(struct web_options){.folder = server_settings(options->settings)->runs,
-                                                 .has_queue = true});
+                                                 .queue = options->queue});
     pthread_mutex_init(&service->maintenance_lock, NULL);
     pthread_mutex_init(&service->refresh_lock, NULL);
     clock_condition_init(&service->maintenance_wake);

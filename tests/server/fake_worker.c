@@ -82,6 +82,7 @@ static json_t *verdict_of(const struct queue_job *job, const char *source)
     if (find_word(source, "speedup", word, sizeof word)) {
         double speedup = strtod(word, NULL);
         verdict.case_count = 1;
+        verdict.timing_meaningful = true;
         verdict.cases[0].speedup = (struct interval){speedup, speedup, speedup, 1};
         verdict.cases[0].reference.median = 1;
         verdict.cases[0].candidate.median = 1 / speedup;
@@ -132,6 +133,15 @@ static bool hold(struct worker *worker, const struct queue_job *job, int64_t del
     return true;
 }
 
+/* As a judge does, for a problem that it knows. */
+static void name_problem(json_t *verdict, const json_t *payload)
+{
+    json_t *problem = json_object_get(verdict, "problem");
+    json_t *id = json_object_get(json_object_get(payload, "problem"), "id");
+    if (json_is_string(id) && json_string_length(json_object_get(problem, "id")) == 0)
+        json_object_set(problem, "id", id);
+}
+
 static void judge(struct worker *worker, const struct queue_job *job)
 {
     json_error_t error;
@@ -146,6 +156,7 @@ static void judge(struct worker *worker, const struct queue_job *job)
     bool whole = !find_word(source, "delay_ms", word, sizeof word) ||
                  hold(worker, job, strtol(word, NULL, 10), &lost);
     json_t *verdict = whole ? verdict_of(job, source) : NULL;
+    name_problem(verdict, payload);
     if (!lost && !stopping)
         finish(worker, job, verdict);
     json_decref(verdict);

@@ -139,7 +139,12 @@ def page_of(server, place="", ready=None, **options):
 
 
 def go(page, server, place, ready=None):
-    page.open(f"{server.url}/{place}")
+    """Opens a view; within the page, as a link does."""
+    if page.value("location.origin") == server.url:
+        page.value("delete document.documentElement.dataset.ready")
+        page.value(f"location.hash = {json.dumps(place)}")
+    else:
+        page.open(f"{server.url}/{place}")
     if ready:
         page.until(f"document.documentElement.dataset.ready === '{ready}'")
         page.settle()

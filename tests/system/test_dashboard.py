@@ -1,11 +1,22 @@
 """The dashboard: its routes, and each of its views in Chromium."""
 
 import json
+from urllib.parse import quote
 
 import browser
+import dashboard_support
 import pytest
 import serving
-from dashboard_support import add_traces, page_of, trace, watching, write
+import support
+from dashboard_support import (
+    HOSTILE,
+    add_traces,
+    page_of,
+    trace,
+    verdict,
+    watching,
+    write,
+)
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 POLICY = (
@@ -302,6 +313,7 @@ def test_a_run_that_goes_on_and_back(warpgym, run):
 # --- in a browser --------------------------------------------------------------------------------
 
 TEXT = "document.querySelector('main').textContent"
+PRESS = "document.body.dispatchEvent(new KeyboardEvent('keydown', {{key: {!r}, bubbles: true}}))"
 
 
 @with_browser
@@ -350,10 +362,273 @@ def test_token_in_chromium(warpgym, home):
         page.open(f"{watch.url}/")
         fill = "document.getElementById('token-text').value = {!r};"
         fill += "document.querySelector('#token-form button').click()"
-        for token in ("wrong", "right"):
-            page.until("document.getElementById('token').open")
-            page.value(fill.format(token))
-            page.until("!document.getElementById('token').open")
+        page.until("document.getElementById('token').open")
+        page.value(fill.format("wrong"))
+        page.until("document.getElementById('token-why').textContent.startsWith('That token')")
+        page.until("document.getElementById('token').open")
+        page.value(fill.format("right"))
         page.until("document.documentElement.dataset.ready === 'runs'")
         assert page.value("sessionStorage.getItem('warpgym-token')") == "right"
         assert page.value("document.cookie") == ""
+
+
+def run_of(directory, steps=6):
+    """Problems with several turns."""
+    write(directory, steps)
+    statuses = ["wrong", "compile_error", "passed"]
+    traces = [
+        trace(step, problem, rollout, turn, reward=turn / 2, status=statuses[turn])
+        for step in range(steps)
+        for rollout, problem in enumerate(["relu", "softmax", "matmul"])
+        for turn in range(3)
+    ]
+    add_traces(directory, traces, "w")
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory):
+    home = tmp_path_factory.mktemp("tried")
+    run_of(home / "runs" / "r")
+    return home / "runs"
+
+
+@with_browser
+def test_grid_in_chromium(warpgym, tried):
+    with watching(warpgym, tried) as watch, page_of(watch, "#/grid/r", "grid") as page:
+        cells = "[...document.querySelectorAll('tbody tr:first-child td')].map(x => x.textContent)"
+        assert page.value(cells) == ["100"] * 6
+        page.value(
+            "const measure = document.getElementById('measure'); measure.value = 'reward';"
+            "measure.dispatchEvent(new Event('change'))"
+        )
+        assert page.value(cells) == ["1"] * 6
+        assert page.value("location.hash") == "#/grid/r?measure=reward"
+        page.value("document.querySelectorAll('.cell a')[1].click()")
+        page.until("document.documentElement.dataset.ready === 'traces'")
+        page.until("document.querySelectorAll('.rows-all a').length === 1")
+        assert "step 1, 0" in page.value(TEXT)
+
+
+@with_browser
+def test_long_list_in_chromium(warpgym, run):
+    add_traces(run, [trace(n // 10, f"p{n % 7}", n % 10) for n in range(3000)])
+    with (
+        watching(warpgym, run.parent) as watch,
+        page_of(watch, "#/traces/r", "traces") as page,
+    ):
+        rows = "document.querySelectorAll('.rows-all .row').length"
+        page.until("!document.querySelector('.row.waiting')")
+        assert 10 < page.value(rows) < 100
+        assert "3 000 trajectories" in page.value(TEXT)
+        page.value("document.querySelector('.rows-scroll').scrollTop = 1e9")
+        page.until(f"{TEXT}.includes('step 299, 9')")
+        assert page.value(rows) < 100
+        # The keys go on from the row that has the focus.
+        page.value("document.querySelector('.rows-scroll').scrollTop = 0")
+        page.until(f"{TEXT}.includes('step 0, 0')")
+        page.value(PRESS.format("j"))
+        assert page.value("document.activeElement.textContent") == "step 0, 1"
+        page.value(
+            "const text = document.getElementById('text'); text.value = 'Write p3.';"
+            "text.dispatchEvent(new Event('input'))"
+        )
+        page.until(f"{TEXT}.includes('found in')")
+        page.until("!!document.querySelector('.rows-all a')")
+        assert page.value("location.hash") == "#/traces/r?text=Write+p3."
+        rows = "[...document.querySelectorAll('.rows-all .row')]"
+        problems = f"{rows}.map(x => x.children[1].textContent)"
+        page.until(f"{problems}.length > 10 && {problems}.every(x => x === 'p3')")
+
+
+@with_browser
+def test_trajectory_in_chromium(warpgym, tried):
+    with (
+        watching(warpgym, tried) as watch,
+        page_of(watch, "#/trajectory/r/2/1", "trajectory") as page,
+    ):
+        assert page.value("document.querySelectorAll('section.turn').length") == 3
+        closed = "[...document.querySelectorAll('details:not([open]) > summary')]"
+        folded = page.value(f"{closed}.map(x => x.textContent)")
+        assert "Reasoning: 13 characters" in folded
+        diff = "[...document.querySelectorAll('.diff')].at(-1)"
+        assert page.value(f"{diff}.querySelector('del').textContent") == (
+            "removed: -     int turn = 1;\n"
+        )
+        assert page.value(f"{diff}.querySelector('ins').textContent") == (
+            "added: +     int turn = 2;\n"
+        )
+        text = page.value(TEXT)
+        for words in ("Stages of the judge: 125 ms", "softmax_kernel (own)", "1.8 to 2.2",
+                      "correctness", "900 µs, 10 launches"):  # fmt: skip
+            assert words in text, words
+        page.value(PRESS.format("n"))
+        page.until(
+            "document.querySelector('h1').textContent === 'r: step 2, rollout 2'"
+        )
+        assert page.value("location.hash") == "#/trajectory/r/2/2"
+
+
+@with_browser
+def test_keys_in_chromium(warpgym, tried):
+    with watching(warpgym, tried) as watch, page_of(watch, "", "runs") as page:
+        page.value(PRESS.format("?"))
+        assert page.value("document.getElementById('keys').open")
+        assert "Trajectories" in page.value(
+            "document.getElementById('key-list').textContent"
+        )
+        page.value("document.getElementById('keys-close').click()")
+        page.value(PRESS.format("/"))
+        assert page.value("document.activeElement.id") == "search"
+        page.value("document.activeElement.blur()")
+        page.value(PRESS.format("2"))
+        page.until("document.documentElement.dataset.ready === 'grid'")
+        page.value(PRESS.format("?"))
+        page.value("document.getElementById('keys-on').click()")
+        page.value("document.getElementById('keys-close').click()")
+        page.value(PRESS.format("1"))
+        page.settle()
+        assert page.value("location.hash") == "#/grid/r"
+
+
+@with_browser
+def test_hostile_texts_in_chromium(warpgym, tmp_path):
+    """In every place that a model, a problem's author or a run's name reaches."""
+    name = HOSTILE.replace("/", "").replace("\x1b", "")
+    directory = tmp_path / "runs" / name
+    write(directory, 3)
+    bad = [
+        {"role": HOSTILE, "content": HOSTILE},
+        {"role": "user", "content": "y" * (1 << 20)},
+    ]
+    code = f"```c\nvoid solution(void) {{ /* {HOSTILE} */ }}\n{'x' * (1 << 20)}\n```"
+    finding = [{"code": HOSTILE[:30], "evidence": HOSTILE}]
+    judged = {
+        "error": {"class": HOSTILE, "message": HOSTILE},
+        "integrity": {"violations": finding, "warnings": finding},
+        "profile": {
+            "kernels": [{"name": HOSTILE, "launches": 1, "time_us": 1.0, "own": True}]
+        },
+    }
+    more = {
+        "prompt": bad,
+        "verdict": verdict("violation", **judged),
+        "status": "violation",
+    }
+    traces = [
+        trace(
+            0,
+            HOSTILE,
+            0,
+            turn,
+            **(more | {"answer": f"<think>{HOSTILE}{turn}</think>{code}"}),
+        )
+        for turn in range(2)
+    ]
+    add_traces(directory, traces, "w")
+    link = quote(name, safe="")
+    with (
+        watching(warpgym, directory.parent) as watch,
+        page_of(watch, "", "runs") as page,
+    ):
+        assert "⟦U+202E⟧" in page.value(TEXT) and "\u202e" not in page.value(TEXT)
+        for view in (f"grid/{link}", f"traces/{link}", f"trajectory/{link}/0/0"):
+            page.value(f"location.hash = '#/{view}'")
+            page.until(
+                f"document.documentElement.dataset.ready === '{view.split('/')[0]}'"
+            )
+            page.until(f"{TEXT}.includes('<img src=x onerror=')")
+            page.value(
+                "document.querySelectorAll('details').forEach(one => one.open = true)"
+            )
+            page.settle()
+            text = page.value("document.documentElement.textContent")
+            assert "\u202e" not in text and "\x1b" not in text
+            assert page.value("document.querySelectorAll('script').length") <= 2
+        shown = page.value(TEXT)
+        assert shown.count("</script></textarea>") >= 10
+        page.value(
+            "document.querySelectorAll('details').forEach(one => one.open = true)"
+        )
+        assert "Show all" in page.value(TEXT)
+
+
+@with_browser
+def test_service_in_chromium(warpgym):
+    with serving.serving(warpgym) as server:
+        for number in range(5):
+            source = f"speedup={number + 1} status=passed {number} {HOSTILE}"
+            assert server.evaluate(source).json["state"] == "done"
+        server.evaluate("status=wrong speedup=99")
+        support.wait_until(
+            lambda: server.get("/v1/leaderboard").json["matched"], "a problem"
+        )
+        leaders = server.get("/v1/leaderboard/softmax").json
+        assert [one["speedup"] for one in leaders["candidates"]] == [5, 4, 3, 2, 1]
+        assert (leaders["evaluations"], leaders["passed"]) == (6, 5)
+        assert server.get("/v1/leaderboard/nothing").status == 404
+        assert server.get("/v1/leaderboard?limit=501").status == 400
+        with page_of(server, "#/leaderboard", "leaderboard") as page:
+            page.until("!!document.querySelector('.rows-all a')")
+            page.value("document.querySelector('.rows-all a').click()")
+            page.until(f"{TEXT}.includes('Fastest candidates')")
+            page.until("document.querySelectorAll('tbody tr').length === 5")
+            page.until(f"{TEXT}.includes('⟦U+202E⟧')")
+            # A faster one arrives, and is seen.
+            server.evaluate("speedup=50")
+            page.until("document.querySelector('tbody td').textContent === '50×'")
+            page.value("document.querySelector('tbody a').click()")
+            page.until("document.documentElement.dataset.ready === 'evaluation'")
+            assert "speedup=50" in page.value(TEXT)
+            dashboard_support.go(page, server, "#/queue", "queue")
+            assert "fake" in page.value(TEXT) and "passed" in page.value(TEXT)
+            dashboard_support.go(page, server, "#/violations", "violations")
+            assert "No violation was found." in page.value(TEXT)
+            server.evaluate("vector=decoy")
+            page.until(f"{TEXT}.includes('H40: its answer is the same')")
+            page.value("document.querySelector('article a').click()")
+            page.until("document.documentElement.dataset.ready === 'evaluation'")
+            assert "violation H40: its answer" in page.value(TEXT)
+
+
+AXE = support.ROOT / "build" / "axe" / "axe_playwright_python" / "axe.min.js"
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def violations_of(page):
+    """What axe-core complains of."""
+    options = json.dumps({"runOnly": {"type": "tag", "values": LEVELS}})
+    return page.value(
+        f"axe.run(document, {options}).then(all => all.violations.map("
+        "one => one.id + ': ' + one.nodes.map(node => node.html.slice(0, 200)).join(' | ')))"
+    )
+
+
+@with_browser
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is missing: ./setup.sh browser")
+@pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 400)])
+def test_axe(warpgym, tried, dark, width):
+    """Every view, in both colours, at the width of a desk and of a phone."""
+    found, wider = {}, {}
+    views = ["runs", "grid/r", "traces/r", "trajectory/r/1/1", "leaderboard"]
+    views += ["leaderboard/softmax", "queue", "violations"]
+    with serving.serving(warpgym, "--set", f"server.runs={tried}") as server:
+        server.evaluate("speedup=2")
+        support.wait_until(
+            lambda: server.get("/v1/leaderboard").json["matched"], "a problem"
+        )
+        with page_of(server, "", "runs", dark=dark, width=width) as page:
+            for view in views:
+                dashboard_support.go(page, server, f"#/{view}", view.split("/")[0])
+                page.value(
+                    "document.querySelectorAll('details').forEach(one => one.open = true)"
+                )
+                page.until("!document.querySelector('.row.waiting')")
+                page.settle()
+                wide = page.value("document.documentElement.scrollWidth")
+                wider |= {view: wide} if wide > width else {}
+                page.value(AXE.read_text(encoding="utf-8") + ";0")
+                found |= {view: violations_of(page)}
+            page.value("document.getElementById('help').click()")
+            found |= {"keys": violations_of(page)}
+    assert {view: all for view, all in found.items() if all} == {}
+    assert wider == {}

@@ -27,6 +27,8 @@ static json_t *make_trace(const struct trainer *trainer, const struct train_step
     json_put(trace, "status", json_incref(json_object_get(turn->record, "status")));
     json_put(trace, "verdict", json_incref(json_object_get(turn->record, "verdict")));
     json_put(trace, "reward", turn->excluded ? json_null() : json_number(turn->reward));
+    if (json_object_get(turn->record, "reward_parts"))
+        json_put(trace, "reward_parts", json_incref(json_object_get(turn->record, "reward_parts")));
     json_put(trace, "return", json_number(batch->returns[row]));
     json_put(trace, "advantage", json_number(batch->advantage[row]));
     json_put(trace, "drop", json_integer(batch->drop[row]));

@@ -8,17 +8,19 @@
 #include <pthread.h>
 
 struct run_follower;
+struct verdict_reader;
 
 struct web {
     struct run_set *runs;
-    char *folder; /* NULL: none */
-    bool has_queue;
+    char *folder;        /* NULL: none */
+    struct queue *queue; /* NULL: none */
 
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; /* all below */
     pthread_cond_t wake;
     bool quit;
+    struct verdict_reader *verdicts; /* NULL: no page wanted any yet */
     struct run_follower *followers;
     size_t follower_count;
 };

@@ -94,7 +94,7 @@ static void dashboard_get(void *context, struct http_request *request,
     json_t *answer = json_object();
     json_put(answer, "version", json_text(WARPGYM_VERSION));
     json_put(answer, "folder", json_text(web->folder));
-    json_put(answer, "queue", json_boolean(web->has_queue));
+    json_put(answer, "queue", json_boolean(web->queue != NULL));
     json_put(answer, "charts", json_boolean(*web_chart_min_js != '\0'));
     http_set_json(response, answer);
 }

@@ -3,16 +3,14 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "server/web/verdict_reader.h"
 
 #include <errno.h>
 
 #define LOOK_NS 500000000
 
 const struct http_route *const web_tables[] = {
-    web_page_routes,
-    web_run_routes,
-    web_trace_routes,
-    NULL,
+    web_page_routes, web_run_routes, web_trace_routes, web_verdict_routes, NULL,
 };
 
 struct web *web_new(const struct web_options *options)
@@ -20,7 +18,7 @@ struct web *web_new(const struct web_options *options)
     struct web *web = mem_alloc(sizeof *web);
     web->runs = run_set_new(options->folder, options->runs, options->run_count);
     web->folder = options->folder && *options->folder ? mem_strdup(options->folder) : NULL;
-    web->has_queue = options->has_queue;
+    web->queue = options->queue;
     pthread_mutex_init(&web->lock, NULL);
     clock_condition_init(&web->wake);
     return web;
@@ -31,6 +29,7 @@ void web_free(struct web *web)
     if (!web)
         return;
     web_stop(web);
+    verdict_reader_close(web->verdicts);
     run_set_free(web->runs);
     pthread_cond_destroy(&web->wake);
     pthread_mutex_destroy(&web->lock);

@@ -5,7 +5,8 @@
  * processes and may change at any instant; nothing is written.
  *
  * Ownership: settings and queue are borrowed and outlive it. Threads: handlers on any of HTTP's;
- * one thread follows the runs that pages listen to. web_open … web_free belong to one thread.
+ * one thread follows the runs that pages listen to, and one reads verdicts once a page wants some.
+ * web_new … web_free belong to one thread.
  * Errors: what a handler cannot read is a refusal with its reason. */
 #pragma once
 
@@ -15,13 +16,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct queue;
 struct web;
 
 struct web_options {
     const char *folder;      /* of runs; NULL or "": none */
     const char *const *runs; /* directories of further runs */
     size_t run_count;
-    bool has_queue; /* the server has the routes of a queue, too */
+    struct queue *queue; /* whose verdicts are shown; NULL: none */
 };
 
 struct web *web_new(const struct web_options *options);
@@ -37,7 +39,8 @@ extern const struct http_route web_page_routes[];
 extern const struct http_route web_root_routes[]; /* GET /, for a server that has no other */
 extern const struct http_route web_run_routes[];
 extern const struct http_route web_trace_routes[];
-/* All of them but the root; ends with NULL. */
+extern const struct http_route web_verdict_routes[]; /* with a queue alone */
+/* All of them but the root, for a server with a queue; ends with NULL. */
 extern const struct http_route *const web_tables[];
 
 /* Whether a request for / wants a page rather than data: Accept names text/html. */

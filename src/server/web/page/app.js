@@ -3,7 +3,7 @@
 import { showRuns } from "./runs.js";
 import { showGrid, showTraces } from "./traces.js";
 import { showTrajectory } from "./trajectory.js";
-import { showQueue } from "./service.js";
+import { showEvaluation, showLeaderboard, showQueue, showViolations } from "./service.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -203,7 +203,10 @@ const VIEWS = [
     { path: "grid", title: "Grid", show: showGrid, key: "2", ofRun: true },
     { path: "traces", title: "Trajectories", show: showTraces, key: "3", ofRun: true },
     { path: "trajectory", title: "Trajectory", show: showTrajectory, hidden: true },
+    { path: "leaderboard", title: "Leaderboard", show: showLeaderboard, key: "4", ofQueue: true },
     { path: "queue", title: "Queue", show: showQueue, key: "5", ofQueue: true },
+    { path: "violations", title: "Violations", show: showViolations, key: "6", ofQueue: true },
+    { path: "evaluation", title: "Evaluation", show: showEvaluation, ofQueue: true, hidden: true },
 ];
 
 /** A link within the page: link("trajectory", ["run", 3, 0], {turn: 1}). */

@@ -14,8 +14,8 @@ export function longList({ label, heads, fetchPage, cells, signal }) {
     const made = new Map(); // row number → element
     let count = 0;
     let active = 0;
-    const body = make("div", { class: "rows-all", role: "rowgroup" });
-    const scroller = make("div", { class: "rows-scroll", role: "region", tabindex: "0", "aria-label": `${label}, scrolled` }, body);
+    const body = make("div", { class: "rows-all", role: "none" });
+    const scroller = make("div", { class: "rows-scroll", role: "rowgroup", tabindex: "0", "aria-label": `${label}, scrolled` }, body);
     const head = make("div", { class: "row head", role: "row" }, heads.map((one) => make("span", { role: "columnheader" }, one)));
     const element = make("div", { class: "rows", role: "table", "aria-label": label, "aria-colcount": heads.length },
         make("div", { role: "rowgroup" }, head), scroller);

@@ -73,6 +73,7 @@ export async function showRuns({ main, parameters, signal }) {
     const field = (label, input) => make("label", { for: input.id }, label, " ", input);
     replace(main, make("h1", {}, "Runs"),
         make("section", { class: "card" }, make("div", { class: "bar" }, field("Find a run", search)), listPart),
+        make("h2", { class: "hidden" }, "Curves"),
         make("div", { class: "bar", role: "group", "aria-label": "Curves" }, field("Points of a curve", points), field("From step", from), field("to", to),
             make("small", {}, "Lines are means of steps; the areas are their 95 % intervals.")),
         charts, details);

@@ -7,7 +7,7 @@ const SHOWN = 200000; // characters of a text; a button shows the rest
 const DIFF_CELLS = 4e6; // of the table of a difference; larger ones are shown as replaced
 
 /** A text of data, of which very long ones are cut until one asks for the rest. */
-function textPart(text, attributes = {}) {
+export function textPart(text, attributes = {}) {
     const whole = String(text ?? "");
     const pre = make("pre", { tabindex: "0", ...attributes }, whole.slice(0, SHOWN));
     if (whole.length <= SHOWN) return pre;
@@ -69,7 +69,7 @@ function profilePart(profile) {
     const kernels = profile?.kernels ?? [];
     if (!kernels.length) return null;
     const total = kernels.reduce((sum, one) => sum + (one.time_us ?? 0), 0) || 1;
-    return make("section", {}, make("h4", {}, "Profile"),
+    return make("section", {}, make("h3", {}, "Profile"),
         make("p", { class: "more" }, `Own kernels: ${percent(profile.own_time_fraction)} of the time, ${percent(profile.own_launch_fraction)} of the launches.`),
         make("ul", { class: "bars" }, kernels.map((one) =>
             bar(`${one.name}${one.own ? " (own)" : ""}`, (one.time_us ?? 0) / total, `${number(one.time_us)} µs, ${number(one.launches)} launches`, { class: one.own ? "own" : null }))));
@@ -80,7 +80,7 @@ function stagesPart(stages) {
     const total = given.reduce((sum, [, ms]) => sum + ms, 0);
     if (!total) return null;
     let at = 0;
-    return make("section", {}, make("h4", {}, `Stages of the judge: ${number(total)} ms`),
+    return make("section", {}, make("h3", {}, `Stages of the judge: ${number(total)} ms`),
         make("ul", { class: "bars stages" }, given.map(([name, ms]) => {
             const begin = at;
             at += ms;
@@ -93,7 +93,7 @@ function rewardPart(turn) {
     const parts = Object.entries(turn.reward_parts ?? {}).filter(([, value]) => typeof value === "number");
     const facts = [["reward", turn.reward], ["return", turn.return], ["advantage", turn.advantage]].filter(([, value]) => typeof value === "number");
     const most = Math.max(1, ...parts.map(([, value]) => Math.abs(value)));
-    return make("section", {}, make("h4", {}, "Reward"),
+    return make("section", {}, make("h3", {}, "Reward"),
         make("p", {}, turn.reward === null ? "Excluded: it is no fault of the answer. " : facts.map(([name, value]) => `${name} ${number(value)}`).join(", ")),
         parts.length ? make("ul", { class: "bars" }, parts.map(([name, value]) => bar(name, Math.abs(value) / most, number(value)))) : null,
         parts.length ? make("p", { class: "more" }, "Parts are before their weights.") : null);
@@ -104,7 +104,7 @@ const facts = (rows) => make("dl", { class: "facts" }, rows.filter(([, value]) =
 
 function findingsPart(integrity) {
     const all = [["violation", integrity?.violations], ["warning", integrity?.warnings]].flatMap(([kind, list]) => (list ?? []).map((one) => [kind, one]));
-    return all.length ? make("section", {}, make("h4", {}, "Findings"), make("ul", {}, all.map(([kind, one]) => make("li", {}, make("b", {}, `${kind} ${one.code}: `), one.evidence)))) : null;
+    return all.length ? make("section", {}, make("h3", {}, "Findings"), make("ul", {}, all.map(([kind, one]) => make("li", {}, make("b", {}, `${kind} ${one.code}: `), one.evidence)))) : null;
 }
 
 /** Also of the evaluations of the queue. */
@@ -121,7 +121,7 @@ export function verdictPart(verdict) {
         later("The verdict as JSON", () => textPart(JSON.stringify(verdict, null, 2)), { class: "text" }));
 }
 
-const messageOf = (message) => make("section", {}, make("h5", {}, message.role), textPart(typeof message.content === "string" ? message.content : JSON.stringify(message.content), { class: "wrap" }));
+const messageOf = (message) => make("section", {}, make("h3", {}, message.role), textPart(typeof message.content === "string" ? message.content : JSON.stringify(message.content), { class: "wrap" }));
 
 function turnPart(turn, before, open) {
     if (turn.error) return make("section", { class: "card turn" }, make("h2", {}, `Turn ${turn.turn}`), make("p", { class: "error" }, turn.error));

@@ -31,7 +31,7 @@ const optionsOf = (share) => {
         animation: false, responsive: true, maintainAspectRatio: false, parsing: false, normalized: true,
         interaction: { mode: "nearest", axis: "x", intersect: false },
         scales: {
-            x: { type: "linear", bounds: "data", ...axis, title: { display: true, text: "step", color: soft } },
+            x: { type: "linear", bounds: "data", ...axis, ticks: { ...axis.ticks, includeBounds: false, precision: 0 }, title: { display: true, text: "step", color: soft } },
             y: { ...axis, ...(share ? { min: 0, max: 1 } : {}), ticks: { ...axis.ticks, callback: (value) => (share ? `${Math.round(100 * value)} %` : number(value, 3)) } },
         },
         plugins: {

@@ -1,6 +1,6 @@
 // A table of very many rows, of which those in sight are in the document. Rows are fetched by pages
 // as they come into sight.
-import { make } from "./app.js";
+import { make, replace } from "./app.js";
 
 const ROW = 34; // pixels, as .rows has it
 const SPARE = 12; // rows beyond both edges
@@ -25,40 +25,49 @@ export function longList({ label, heads, fetchPage, cells, signal }) {
         return Array.isArray(page) ? page[i % PAGE] : undefined;
     };
 
-    function makeRow(i) {
+    /** Puts a row into place i; elements that are out of sight are used again. */
+    function setRow(row, i) {
         const data = rowAt(i);
-        const row = make("div", { class: data ? "row" : "row waiting", role: "row", "aria-rowindex": i + 2 },
-            data ? cells(data, i).map((cell) => make("span", { role: "cell" }, cell)) : make("span", { role: "cell" }, "…"));
         row.style.transform = `translateY(${i * ROW}px)`;
-        row.has = Boolean(data);
-        return row;
+        row.setAttribute("aria-rowindex", String(i + 2));
+        const key = data ? JSON.stringify(data) : "";
+        if (row.key === key) return;
+        row.key = key;
+        row.className = data ? "row" : "row waiting";
+        replace(row, data ? cells(data, i).map((cell) => make("span", { role: "cell" }, cell)) : make("span", { role: "cell" }, "…"));
     }
 
     function draw() {
         const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - SPARE);
         const end = Math.min(count, Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW) + SPARE);
+        const spare = [];
         for (const [i, row] of made)
-            if ((i < first || i >= end || (!row.has && rowAt(i))) && !row.contains(document.activeElement)) {
-                row.remove();
+            if (i < first || i >= end) {
+                spare.push(row);
                 made.delete(i);
             }
-        const fresh = [];
-        for (let i = first; i < end; i++)
-            if (!made.has(i)) {
-                made.set(i, makeRow(i));
-                fresh.push(made.get(i));
-            }
-        body.append(...fresh);
+        // A row that has the focus keeps it, where it is not needed.
+        spare.sort((a, b) => Number(a.contains(document.activeElement)) - Number(b.contains(document.activeElement))).reverse();
+        for (let i = first; i < end; i++) {
+            const row = made.get(i) ?? spare.pop() ?? body.appendChild(make("div", { class: "row", role: "row" }));
+            made.set(i, row);
+            setRow(row, i);
+        }
+        for (const row of spare) row.remove();
         wantPages(first, end);
     }
 
     let waiting = 0;
-    // While one scrolls fast, pages that have gone by are not asked for.
+    let before = 0;
+    // While one scrolls fast, pages that have gone by are not fetched.
     function wantPages(first, end) {
-        clearTimeout(waiting);
-        waiting = setTimeout(() => {
+        const fetchAll = () => {
             for (let page = Math.floor(first / PAGE); page * PAGE < end; page++) if (!pages.has(page)) getPage(page);
-        }, 60);
+        };
+        clearTimeout(waiting);
+        if (Math.abs(first - before) < PAGE / 4) fetchAll();
+        else waiting = setTimeout(fetchAll, 60);
+        before = first;
     }
 
     async function getPage(page) {
@@ -121,6 +130,14 @@ export function longList({ label, heads, fetchPage, cells, signal }) {
             for (const row of made.values()) row.remove();
             made.clear();
             draw();
+        },
+        /** Fetches what is in sight again; rows that are the same stay as they are. */
+        async update() {
+            const seen = [...new Set([...made.keys()].map((i) => Math.floor(i / PAGE)))];
+            const rows = await Promise.all(seen.map((page) => fetchPage(page * PAGE, PAGE)));
+            pages.clear();
+            seen.forEach((page, i) => pages.set(page, rows[i]));
+            if (!signal.aborted) draw();
         },
     };
 }

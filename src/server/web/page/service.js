@@ -109,18 +109,15 @@ export async function showLeaderboard({ main, parts, parameters, signal, keys })
     Object.assign(keys, list.keys);
     replace(main, make("h1", {}, "Leaderboard"), make("div", { class: "bar" }, make("label", { for: "search" }, "Find a problem ", search)),
         make("section", { class: "card" }, state, list.element));
-    let before = "";
-    const load = async () => {
+    const load = async (again) => {
         const answer = await api(path({ limit: 1 }), signal);
         replace(state, `${number(answer.matched)} problems. ${progressText(answer.progress)}`);
-        const now = JSON.stringify([answer.matched, answer.progress, search.value]);
         list.setCount(answer.matched);
-        if (now !== before) list.refresh();
-        before = now;
+        await (again ? list.update() : list.refresh());
     };
-    search.oninput = () => (setParameters({ search: search.value }), load().then(() => announce(state.textContent)).catch((error) => live(error.message)));
-    await load();
-    liveLoad(signal, async () => (await load(), (before = "")));
+    search.oninput = () => (setParameters({ search: search.value }), load(false).then(() => announce(state.textContent)).catch((error) => live(error.message)));
+    await load(false);
+    liveLoad(signal, () => load(true));
 }
 
 // --- violations ----------------------------------------------------------------------------------

@@ -61,13 +61,8 @@ static int open_models(struct engine *engine, const struct train_backend_options
 static int open_trainer(struct engine *engine, const struct train_backend_options *options,
                         bool forward, struct err *err)
 {
-    const size_t positions = engine->model->positions;
-    const size_t rows = options->batch_tokens > 0 ? options->batch_tokens : positions;
-    if (rows < positions) /* the first turn of that length would end the run */
-        return err_set(err, ERR_INPUT,
-                       "train.batch_tokens is %zu, and a turn may have the %zu tokens of "
-                       "train.context: raise the one or lower the other",
-                       rows, positions);
+    const size_t rows = options->batch_tokens > 0 ? options->batch_tokens
+                                                  : engine->model->positions;
     return lm_trainer_open(&engine->trainer, engine->model,
                            &(struct lm_trainer_options){.batch_tokens = rows,
                                                         .recompute = options->recompute,

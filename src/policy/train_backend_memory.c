@@ -40,6 +40,20 @@ static void estimate_engine(struct memory *memory, const struct train_backend_op
     memory->base = trained * element + lm_pass_bytes(model, &pass);
 }
 
+/* The first turn of that length would end the run. */
+static int check_pass(const struct train_backend_options *options, const struct lm_config *config,
+                      struct err *err)
+{
+    size_t context = options->context > 0 ? options->context : (size_t)config->positions;
+    if (options->batch_tokens == 0 || options->batch_tokens >= context)
+        return 0;
+    return err_set(
+        err, ERR_INPUT,
+        "train.batch_tokens is %zu, and a turn may have the %zu tokens of train.context: "
+        "raise the one or lower the other",
+        options->batch_tokens, context);
+}
+
 /* All 0 for a remote backend. */
 static int estimate_memory(struct memory *memory, const struct train_backend_options *options,
                            struct err *err)
@@ -50,6 +64,8 @@ static int estimate_memory(struct memory *memory, const struct train_backend_opt
     if (options->kind != TRAIN_ENGINE)
         return 0;
     int result = lm_config_read(&model.config, options->model, err);
+    if (result == 0)
+        result = check_pass(options, &model.config, err);
     if (result == 0)
         result = lm_backend_open(&model.backend, options->device ? options->device : "cpu", 1, err);
     if (result < 0)

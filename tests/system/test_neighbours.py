@@ -136,7 +136,8 @@ def test_an_honest_slow_one_has_its_time_beside_others(warpgym, tmp_path):
     assert warpgym.finish(others).status == PASSED
     ratio = beside["candidate"]["median"] / alone["candidate"]["median"]
     assert 0.4 < ratio < 2.5, (alone, beside)
-    assert beside["speedup_interval"][1] < 0.1
+    assert beside["speedup"] < 0.1
+    assert not beside["meaningful"] or beside["speedup_interval"][1] < 0.1
 
 
 BUILDS = """import torch

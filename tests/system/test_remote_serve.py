@@ -48,7 +48,9 @@ def test_the_same_verdicts(warpgym, server):
 
 def test_table_and_times(warpgym, server):
     run = warpgym.ok("eval", "--server", server, "--problem", "softmax", fast("softmax"))
-    assert re.search(r"softmax .*passed +\d+\.\d\dx", run.out) and "1 of 1 passed" in run.out
+    # On a busy machine the reason stands where the times would.
+    assert re.search(r"^softmax .*passed +(\d+\.\d\dx |- .*\w{4})", run.out, re.MULTILINE), run
+    assert "1 of 1 passed" in run.out
 
 
 def test_unknown_problem(warpgym, server):

@@ -77,8 +77,10 @@ static bool skip_value(struct json_scan *scan)
 
 int json_scan_begin(struct json_scan *scan, struct json_slice object)
 {
+    if (!object.text)
+        return ERR_INPUT;
     *scan = (struct json_scan){object.text, object.text + object.count, true};
-    return object.text && take_byte(scan, '{') ? 0 : ERR_INPUT;
+    return take_byte(scan, '{') ? 0 : ERR_INPUT;
 }
 
 int json_scan_next(struct json_scan *scan, struct json_slice *key, struct json_slice *value)

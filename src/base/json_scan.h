@@ -2,8 +2,9 @@
  *
  * For a few members of very many lines: a value that is not wanted costs one pass over its bytes.
  * The scan finds where a value ends by its quotes and brackets alone, so it accepts more than JSON
- * has ({"a": [}]}). For text that json_parse accepts, it yields the same members in the same order.
- * It ends for every input, and reads no byte beyond it.
+ * has ({"a": [}]}). For text that json_parse accepts and that has no NUL (jansson passes over one
+ * behind a number), it yields the same members in the same order. It ends for every input, and
+ * reads no byte beyond it.
  *
  * Ownership: slices are parts of the caller's text. Threads: one at a time. */
 #pragma once

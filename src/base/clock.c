@@ -63,6 +63,11 @@ uint64_t clock_secret(void)
     return secret;
 }
 
+struct timespec clock_timespec(int64_t ns)
+{
+    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
 struct timespec clock_in_ms(int ms)
 {
     struct timespec then;

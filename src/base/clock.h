@@ -12,6 +12,8 @@ double clock_ms_since(int64_t start_ns);
 int clock_left_ms(int64_t deadline_ns);
 /* Wall-clock time `ms` from now: what pthread_cond_timedwait takes. */
 struct timespec clock_in_ms(int ms);
+/* The time of clock_now_ns, for a condition of clock_condition_init. */
+struct timespec clock_timespec(int64_t ns);
 /* One that waits until times of CLOCK_MONOTONIC. */
 void clock_condition_init(pthread_cond_t *condition);
 

@@ -222,17 +222,12 @@ int queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err)
     return queue->store->stats(queue, stats, err);
 }
 
-static struct timespec timespec_of(int64_t ns)
-{
-    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-}
-
 /* Waits until a wake-up after `seen`, or the deadline. False: stop waiting. */
 static bool wait_for_wake(struct queue *queue, uint64_t *seen, int64_t deadline_ns)
 {
     int64_t until_ns = clock_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000;
     bool again = until_ns < deadline_ns;
-    struct timespec until = timespec_of(again ? until_ns : deadline_ns);
+    struct timespec until = clock_timespec(again ? until_ns : deadline_ns);
     int result = 0;
     pthread_mutex_lock(&queue->lock);
     while (queue->wakes == *seen && !queue->interrupted && result != ETIMEDOUT)

@@ -215,7 +215,7 @@ static void handle_lists(struct job_events *job_events, struct job_listener *add
 static bool wait_for_input(struct job_events *job_events)
 {
     int64_t until_ns = clock_now_ns() + (int64_t)JOB_EVENTS_RETRY_MS * 1000000;
-    struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+    struct timespec until = clock_timespec(until_ns);
     int result = 0;
     while (!job_events->quit && job_events->event_count == 0 && !job_events->missed &&
            !job_events->added && !job_events->cancelled && result != ETIMEDOUT) {

@@ -102,7 +102,7 @@ static bool maintenance_wait(struct service *service)
 {
     int64_t pause_ms = worker_registry_count(service->workers, false) > 0 ? KEEP_MS : EMPTY_MS;
     int64_t until_ns = clock_now_ns() + pause_ms * 1000000;
-    struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+    struct timespec until = clock_timespec(until_ns);
     int result = 0;
     pthread_mutex_lock(&service->maintenance_lock);
     while (!service->quit && result != ETIMEDOUT)

@@ -41,7 +41,7 @@ void web_free(struct web *web)
 static bool wait_for_look(struct web *web)
 {
     int64_t until_ns = clock_now_ns() + LOOK_NS;
-    struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+    struct timespec until = clock_timespec(until_ns);
     int result = 0;
     pthread_mutex_lock(&web->lock);
     while (!web->quit && !web->followers) /* nothing to look at */

@@ -141,12 +141,8 @@ int service_open(struct service **out, const struct service_options *options, st
                                       .context = service,
                                       .metrics = options->metrics};
     int result = http_open(options->settings, &http, &service->http, err);
-    for (const struct http_route *const *table = service_tables; *table && result == 0; table++) {
-        size_t count = 0;
-        while ((*table)[count].methods)
-            count++;
-        result = http_add(service->http, *table, count, context_of(service, *table), err);
-    }
+    for (const struct http_route *const *table = service_tables; *table && result == 0; table++)
+        result = http_add_table(service->http, *table, context_of(service, *table), err);
     if (result == 0)
         result = openapi_describe(service_tables, &service->openapi, err);
     if (result == 0)

@@ -48,12 +48,8 @@ static int open_web(const struct settings *settings, const struct watched *watch
     const struct http_options none = {0};
     int result = http_open(settings, &none, http, err);
     *web = web_new(&options);
-    for (const struct http_route *const *table = tables; *table && result == 0; table++) {
-        size_t count = 0;
-        while ((*table)[count].methods)
-            count++;
-        result = http_add(*http, *table, count, *web, err);
-    }
+    for (const struct http_route *const *table = tables; *table && result == 0; table++)
+        result = http_add_table(*http, *table, *web, err);
     if (result == 0)
         result = web_start(*web, err);
     return result == 0 ? http_start(*http, err) : result;

@@ -14,7 +14,7 @@
 /* The headers that decide whether a request is admitted; each at most once, except lists. */
 struct heads {
     const char *host, *content_length, *transfer_encoding, *content_encoding, *authorization;
-    const char *expect, *origin, *request_id, *asked_method, *api_key, *accept;
+    const char *expect, *origin, *request_id, *asked_method, *api_key;
     size_t count;
     bool twice;
 };
@@ -38,8 +38,6 @@ static enum MHD_Result headers_collect(void *context, enum MHD_ValueKind kind, c
         {"Access-Control-Request-Method", &heads->asked_method},
     };
     heads->count++;
-    if (!heads->accept && strcasecmp(name, "Accept") == 0) /* a list: it may come more than once */
-        heads->accept = value;
     for (size_t i = 0; i < COUNT(rows); i++)
         if (strcasecmp(rows[i].name, name) == 0) {
             heads->twice = heads->twice || *rows[i].place;
@@ -197,11 +195,10 @@ static bool answer_options(struct http_request *request, const struct heads *hea
     return false;
 }
 
-static bool is_public(const struct http_binding *binding, const struct heads *heads)
+static bool is_public(const struct http_request *request)
 {
-    unsigned flags = binding ? binding->route->flags : 0;
-    return flags & HTTP_PUBLIC ||
-           (flags & HTTP_PUBLIC_PAGE && heads->accept && strcasestr(heads->accept, "text/html"));
+    unsigned flags = request->binding ? request->binding->route->flags : 0;
+    return flags & HTTP_PUBLIC || (flags & HTTP_PUBLIC_PAGE && http_wants_page(request));
 }
 
 static bool check_route(struct http_request *request, const struct heads *heads, bool options)
@@ -211,7 +208,7 @@ static bool check_route(struct http_request *request, const struct heads *heads,
                                         &allowed);
     if (options && (allowed || *request->raw == '*'))
         return check_origin(request, heads) && answer_options(request, heads, allowed);
-    if (!is_public(request->binding, heads) && !token_is_valid(request->server, heads)) {
+    if (!is_public(request) && !token_is_valid(request->server, heads)) {
         http_set_header(&request->response, "WWW-Authenticate", "Bearer realm=\"warpgym\"");
         return request_refuse(request, 401, "unauthorized",
                               given_token(heads) ? "wrong bearer token"

@@ -87,6 +87,15 @@ int http_add(struct http_server *server, const struct http_route *routes, size_t
     return http_routes_add(&server->routes, routes, count, context, err);
 }
 
+int http_add_table(struct http_server *server, const struct http_route *table, void *context,
+                   struct err *err)
+{
+    size_t count = 0;
+    while (table[count].methods)
+        count++;
+    return http_add(server, table, count, context, err);
+}
+
 static void command_loops(struct http_server *server, enum http_command command)
 {
     for (size_t i = 0; i < server->loop_count; i++)

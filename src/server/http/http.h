@@ -61,7 +61,7 @@ enum http_flag {
     HTTP_BLOCKS = 2, /* runs on a handler thread and may wait for disks and databases */
     /* a POST, PUT or PATCH without a length has an empty body, instead of 411 */
     HTTP_BODY_OPTIONAL = 4,
-    HTTP_PUBLIC_PAGE = 8, /* needs no token for a browser: Accept names text/html */
+    HTTP_PUBLIC_PAGE = 8, /* needs no token where http_wants_page */
 };
 
 /* The setting server.body_max_bytes. */
@@ -122,6 +122,9 @@ NODISCARD int http_open(const struct settings *settings, const struct http_optio
  * method, or an invalid pattern. */
 NODISCARD int http_add(struct http_server *server, const struct http_route *routes, size_t count,
                        void *context, struct err *err);
+/* Likewise, of rows that end with one without methods. */
+NODISCARD int http_add_table(struct http_server *server, const struct http_route *table,
+                             void *context, struct err *err);
 NODISCARD int http_start(struct http_server *server, struct err *err);
 
 /* "http://127.0.0.1:10907", with the actual port; the server's. */
@@ -158,6 +161,8 @@ NODISCARD bool http_query_bool(const struct http_request *request, const char *n
                                struct http_response *response);
 /* Case-insensitive; the first of that name; NULL: absent. */
 const char *http_header(const struct http_request *request, const char *name);
+/* Whether a browser asks for a page rather than data: its (first) Accept names text/html. */
+bool http_wants_page(const struct http_request *request);
 /* Never NULL; NUL-terminated, not counted. */
 const char *http_body(const struct http_request *request, size_t *count);
 /* The body as an object or array: strict JSON of at most JSON_DEPTH_MAX levels, no duplicate

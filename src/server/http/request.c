@@ -179,6 +179,12 @@ const char *http_header(const struct http_request *request, const char *name)
     return NULL;
 }
 
+bool http_wants_page(const struct http_request *request)
+{
+    const char *accept = http_header(request, "Accept");
+    return accept && strcasestr(accept, "text/html");
+}
+
 const char *http_last_event_id(const struct http_request *request)
 {
     const char *id = http_header(request, "Last-Event-ID");

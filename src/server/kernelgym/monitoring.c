@@ -10,7 +10,7 @@
 static void root_get(void *context, struct http_request *request, struct http_response *response)
 {
     http_set_header(response, "Vary", "Accept");
-    if (web_wants_page(request))
+    if (http_wants_page(request))
         web_answer_page(response);
     else
         http_set_json(response, kernelgym_root(clock_wall_ms()));

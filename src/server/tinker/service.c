@@ -71,12 +71,8 @@ int tinker_service_add_routes(struct tinker_service *service, struct http_server
                               struct err *err)
 {
     int result = 0;
-    for (const struct http_route *const *table = tables; *table && result == 0; table++) {
-        size_t count = 0;
-        while ((*table)[count].methods)
-            count++;
-        result = http_add(server, *table, count, service, err);
-    }
+    for (const struct http_route *const *table = tables; *table && result == 0; table++)
+        result = http_add_table(server, *table, service, err);
     return result;
 }
 

@@ -40,12 +40,6 @@ static void set_page_headers(struct http_response *response)
     http_set_header(response, "Cache-Control", "no-cache");
 }
 
-bool web_wants_page(const struct http_request *request)
-{
-    const char *accept = http_header(request, "accept");
-    return accept && strcasestr(accept, "text/html");
-}
-
 void web_answer_page(struct http_response *response)
 {
     set_page_headers(response);

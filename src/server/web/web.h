@@ -43,6 +43,5 @@ extern const struct http_route web_verdict_routes[]; /* with a queue alone */
 /* All of them but the root, for a server with a queue; ends with NULL. */
 extern const struct http_route *const web_tables[];
 
-/* Whether a request for / wants a page rather than data: Accept names text/html. */
-bool web_wants_page(const struct http_request *request);
+/* For a request that http_wants_page. */
 void web_answer_page(struct http_response *response);

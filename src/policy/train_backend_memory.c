@@ -16,11 +16,17 @@ struct memory {
     uint64_t available;   /* 0: unknown */
 };
 
+static size_t longest_turn(const struct train_backend_options *options,
+                           const struct lm_config *config)
+{
+    return options->context > 0 ? options->context : (size_t)config->positions;
+}
+
 static void estimate_engine(struct memory *memory, const struct train_backend_options *options,
                             const struct lm_model *model)
 {
     const struct lm_config *config = &model->config;
-    size_t context = options->context > 0 ? options->context : (size_t)config->positions;
+    size_t context = longest_turn(options, config);
     struct lm_pass_options pass = {.rows = options->batch_tokens > 0 ? options->batch_tokens
                                                                      : context,
                                    .backward = true,
@@ -44,7 +50,7 @@ static void estimate_engine(struct memory *memory, const struct train_backend_op
 static int check_pass(const struct train_backend_options *options, const struct lm_config *config,
                       struct err *err)
 {
-    size_t context = options->context > 0 ? options->context : (size_t)config->positions;
+    size_t context = longest_turn(options, config);
     if (options->batch_tokens == 0 || options->batch_tokens >= context)
         return 0;
     return err_set(

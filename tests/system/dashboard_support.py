@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 from urllib.parse import urlsplit
@@ -106,12 +105,7 @@ class Watch:
         self.port = urlsplit(self.first_line.split()[-1]).port
 
     def stop(self, number=signal.SIGINT):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, number)
-        status = self.process.wait(timeout=support.TIMEOUT_S)
-        self.process.stdout.close()
-        self.log.close()
-        return status
+        return Server.stop(self, number)
 
 
 @contextlib.contextmanager
